@@ -1,0 +1,42 @@
+#ifndef FW_BASE_LIMITS_H
+#define FW_BASE_LIMITS_H
+
+#include <stdint.h>
+
+/**
+ * Every bound that framewalk puts on what a file may make it do, in one place.
+ * Hitting one yields FW_LIMIT, a counted diagnostic or a stop reason; never silence.
+ */
+enum {
+	// captures
+	FW_MAX_STREAMS = 1024,		// minidump directory entries; writers use about 20
+	FW_MAX_THREADS = 65536,
+	FW_MAX_MODULES = 65536,
+	FW_MAX_REGIONS = 1048576,	// memory ranges, memory infos, maps lines
+	FW_MAX_NAME = 32768,		// bytes of one name from a capture
+	FW_MAX_ANNOTATIONS = 65536,	// Crashpad key/value pairs of one dump
+
+	// symbol files
+	FW_MAX_SYM_LINE = 1048576,	// bytes; real template names reach 200 KiB
+	FW_MAX_INLINE_DEPTH = 256,
+	FW_MAX_PROGRAM_OPS = 512,
+	FW_MAX_PROGRAM_DEPTH = 64,
+	FW_MAX_ROW_RULES = 64,		// rules of one CFI row, .cfa and .ra among them
+	FW_MAX_DIAG_SAMPLES = 8,	// line numbers remembered per kind of bad record
+
+	// symbol search
+	FW_MAX_INDEX_DEPTH = 32,
+	FW_MAX_INDEX_FILES = 1000000,
+	FW_MAX_IDENT = 64,		// characters of a debug or code id
+
+	// walking
+	FW_MAX_FRAMES = 1048576,	// of one thread
+	FW_MAX_REPORT_FRAMES = 4194304,	// of one report
+	FW_SCAN_WORDS = 40,
+	FW_SCAN_WORDS_CONTEXT = 160,	// out of the context frame
+};
+
+#define FW_MAX_INPUT (UINT64_C(4) << 30)	// bytes from stdin or of a decompressed file
+#define FW_READ_BELOW (UINT64_C(64) << 20)	// smaller files are read, larger ones mapped
+
+#endif
