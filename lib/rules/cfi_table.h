@@ -1,0 +1,110 @@
+#ifndef FW_RULES_CFI_TABLE_H
+#define FW_RULES_CFI_TABLE_H
+
+#include <assert.h>
+
+#include "lib/base/error.h"
+#include "lib/base/vec.h"
+#include "lib/rules/rule.h"
+
+/**
+ * The frozen CFI table: address (offset from the module base) -> row.
+ *
+ *   dir[address >> 16]	   FW_CFI_WHOLE | row: that row holds for the whole 64 KiB page
+ *			   otherwise: byte offset of the page in `pages`
+ *   page: u32 starts[257] entries of 256-byte block b are starts[b] .. starts[b + 1)
+ *	   u8  addr[n]     low byte of each entry's address, ascending within a block,
+ *	   (then 16 bytes  every block begins with an entry at its byte 0
+ *	   of padding, to a multiple of 2)
+ *	   u16 row[n]	   row in force from there; u32 when the table is wide
+ *			   (pages are 4-byte aligned; the rows too when wide)
+ *
+ * So a look-up is two loads and one vector compare, 3 bytes a row in memory,
+ * and a rule that covers gigabytes costs 4 bytes per 64 KiB. Row 0 is "no rule
+ * here". Rows are stored once: row r is rules[row_first[r] .. row_first[r + 1]).
+ * Past 65,535 distinct rows the builder starts over as a wide table.
+ */
+#define FW_CFI_WHOLE UINT32_C(0x80000000)
+enum { FW_CFI_PAGE_SHIFT = 16, FW_CFI_BLOCK_SHIFT = 8 };
+
+struct fw_cfi_table {		// frozen view
+	const uint32_t *dir;
+	uint32_t num_pages;		// addresses at or past num_pages << 16 have row 0
+	bool wide;
+	const uint8_t *pages;
+	uint64_t pages_size;
+	const uint32_t *row_first;	// num_rows + 1
+	uint32_t num_rows;
+	const struct fw_rule *rules;
+	uint32_t num_rules;
+};
+
+/**
+ * Row in force at @p address, 0 when none. Every index read from the table is
+ * checked, so a corrupt table gives a wrong row or 0. Pure; any thread.
+ */
+uint32_t fw_cfi_find(const struct fw_cfi_table *t, uint32_t address);
+
+/** Byte range of the page that holds @p address, for checksum checks; size 0: none. */
+static inline void fw_cfi_page_of(const struct fw_cfi_table *t, uint32_t address,
+				  uint64_t *ret_offset)
+{
+	uint32_t page = address >> FW_CFI_PAGE_SHIFT;
+	*ret_offset = page < t->num_pages && !(t->dir[page] & FW_CFI_WHOLE) ? t->dir[page] : UINT64_MAX;
+}
+
+/** Rules of a row; NULL (and *ret_count 0) for row 0 or an index out of range. */
+static inline const struct fw_rule *fw_cfi_rules(const struct fw_cfi_table *t, uint32_t row,
+						 uint32_t *ret_count)
+{
+	if (row == 0 || row >= t->num_rows) {
+		*ret_count = 0;
+		return NULL;
+	}
+	uint32_t first = t->row_first[row], end = t->row_first[row + 1];
+	if (first >= end || end > t->num_rules || end - first < 2 ||
+	    end - first > FW_CPU_REGS + 2) {
+		*ret_count = 0;
+		return NULL;
+	}
+	*ret_count = end - first;
+	return t->rules + first;
+}
+
+struct fw_cfi_builder {
+	FW_VEC(uint32_t) dir;
+	FW_VEC(uint8_t) pages;
+	FW_VEC(uint32_t) row_first;
+	FW_VEC(struct fw_rule) rules;
+	FW_VEC(uint32_t) slots;		// hash table over rows (XXH3): row + 1
+	FW_VEC(uint16_t) page_addr;	// entries of the page being filled: offset in the page ...
+	FW_VEC(uint32_t) page_row;	// ... and row
+	uint64_t next;			// lowest address that may be appended
+	uint32_t last_row;		// row in force at the end of what was appended
+	bool wide;
+};
+
+void fw_cfi_builder_init(struct fw_cfi_builder *b);
+void fw_cfi_builder_deinit(struct fw_cfi_builder *b);
+
+/** Id of a row, equal rows sharing one; never 0 for a row with rules. */
+FW_MUST_CHECK enum fw_code fw_cfi_add_row(struct fw_cfi_builder *b, const struct fw_row *row,
+					  uint32_t *ret);
+
+/**
+ * Row @p row (0: none) is in force from @p address on. Addresses never
+ * descend; the last append at an address wins. Equal neighbours are merged.
+ */
+FW_MUST_CHECK enum fw_code fw_cfi_append(struct fw_cfi_builder *b, uint32_t address,
+					 uint32_t row);
+
+/** Close the last page; afterwards the arrays are the frozen table's. */
+FW_MUST_CHECK enum fw_code fw_cfi_finish(struct fw_cfi_builder *b);
+
+/** The builder's arrays as a table, without copying. Valid while the builder lives. */
+void fw_cfi_view(const struct fw_cfi_builder *b, struct fw_cfi_table *ret);
+
+/** Tests and loader hand-over: every invariant above. FW_MALFORMED says which broke. */
+FW_MUST_CHECK enum fw_code fw_cfi_check(const struct fw_cfi_table *t, struct fw_error *err);
+
+#endif
