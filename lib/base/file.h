@@ -2,6 +2,7 @@
 #define FW_BASE_FILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "lib/base/error.h"
