@@ -1,0 +1,30 @@
+#ifndef FW_SYMFILES_ELF_FILE_H
+#define FW_SYMFILES_ELF_FILE_H
+
+#include "lib/base/file.h"
+#include "lib/image/ident.h"
+
+/**
+ * An ELF program or library, read with libelf from our own mapping
+ * (elf_memory: nothing is copied, no file is opened by the library). So far:
+ * identity and the bytes of its executable segments, which tell a call in
+ * front of a return address from chance.
+ */
+struct fw_elf;
+
+/** Open an ELF file. FW_UNSUPPORTED: not ELF; FW_MALFORMED; FW_IO ... */
+FW_MUST_CHECK enum fw_code fw_elf_open(const char *path, struct fw_elf **ret,
+				       struct fw_error *err);
+void fw_elf_close(struct fw_elf *elf);
+
+/** Build id's ident, or Breakpad's XOR of the first 4 KiB of .text when it has none. */
+const struct fw_ident *fw_elf_debug_id(const struct fw_elf *elf);
+const struct fw_ident *fw_elf_code_id(const struct fw_elf *elf);
+
+/**
+ * Copy n bytes of an executable PT_LOAD segment at @p offset from the module's
+ * base (lowest PT_LOAD's page). False: not executable, or not in the file.
+ */
+bool fw_elf_code(const struct fw_elf *elf, uint64_t offset, uint8_t *out, uint64_t n);
+
+#endif

@@ -1,0 +1,76 @@
+#ifndef FW_SYMFILES_SYMBOLS_H
+#define FW_SYMFILES_SYMBOLS_H
+
+#include "lib/base/error.h"
+#include "lib/image/image.h"
+#include "symfiles/elf_file.h"
+
+/**
+ * Where symbols come from: the search order over -s paths (decisions: "-s
+ * search"), the index of folders, the compiled-image cache. One object serves
+ * all captures and all threads of a run; each module is loaded once.
+ */
+struct fw_symbols;
+
+struct fw_symbol_options {
+	const char *const *paths;	// in order; each a store, a folder or one file
+	size_t num_paths;
+	const char *cache_dir;		// NULL: no cache on disk
+	uint64_t cache_size;		// cap in bytes
+};
+
+enum fw_symbol_status {
+	FW_SYMBOLS_NOT_SEARCHED = 0,	// no -s, or no id to search by
+	FW_SYMBOLS_FOUND,		// a file is there; not needed so far, not read
+	FW_SYMBOLS_LOADED,
+	FW_SYMBOLS_MISSING,
+	FW_SYMBOLS_MISMATCH,		// a file of that name exists, its id is another
+	FW_SYMBOLS_CORRUPT,		// found by id but unusable; `message` says why
+};
+
+/** What identifies a module. The strings must live as long as the call. */
+struct fw_symbol_key {
+	struct fw_str debug_file;	// path as recorded; base name taken here
+	struct fw_str code_file;	// used where debug_file is empty
+	const struct fw_ident *debug_id;
+	const struct fw_ident *code_id;
+	enum fw_cpu_id cpu;		// FW_CPU_UNKNOWN: any
+};
+
+/** Owned by fw_symbols; stable address for its lifetime. */
+struct fw_symbol_file {
+	enum fw_symbol_status status;
+	const struct fw_image *image;	// NULL unless LOADED
+	const char *path;		// file used or rejected; NULL: none
+	bool from_cache;
+	char message[256];		// cause for MISMATCH and CORRUPT, else ""
+	struct fw_ident found_id;	// MISMATCH: the id that was found
+};
+
+FW_MUST_CHECK enum fw_code fw_symbols_create(const struct fw_symbol_options *options,
+					     struct fw_symbols **ret, struct fw_error *err);
+void fw_symbols_destroy(struct fw_symbols *s);
+
+/** Only look: status FOUND, MISSING, MISMATCH or NOT_SEARCHED (or LOADED when it already is). */
+const struct fw_symbol_file *fw_symbols_look_up(struct fw_symbols *s,
+						const struct fw_symbol_key *key);
+/** Look and load. Any thread; a second caller waits for the first. Never NULL. */
+const struct fw_symbol_file *fw_symbols_load(struct fw_symbols *s,
+					     const struct fw_symbol_key *key);
+
+/**
+ * The image of @p file was found corrupt while in use: remove it from the cache
+ * and compile anew from its source. Pointers into the old image stay valid
+ * until fw_symbols_destroy. Returns the record to use from now on.
+ */
+const struct fw_symbol_file *fw_symbols_reload(struct fw_symbols *s,
+					       const struct fw_symbol_key *key);
+
+/** The ELF file with the same id under the -s paths, or NULL. Any thread; cached. */
+const struct fw_elf *fw_symbols_elf(struct fw_symbols *s, const struct fw_symbol_key *key);
+
+/** Image of one symbol file by path (`framewalk rules`), through the cache as well. */
+FW_MUST_CHECK enum fw_code fw_symbols_open_file(struct fw_symbols *s, const char *path,
+						const struct fw_image **ret, struct fw_error *err);
+
+#endif
