@@ -15,9 +15,9 @@
 struct fw_intern {
 	FW_VEC(char) bytes;
 	FW_VEC(uint32_t) offsets;	// count() + 1 entries once anything was added
-	uint32_t *slots;		// id + 1; 0 means free
-	uint32_t *tags;			// upper hash bits of the slot's string
+	uint64_t *slots;		// 32 hash bits above id + 1; 0 means free
 	uint32_t mask;			// number of slots - 1
+	uint64_t seed;			// of the hash: hostile strings must not be able to collide
 };
 
 #define FW_NO_STRING UINT32_MAX
@@ -46,7 +46,10 @@ static inline struct fw_str fw_intern_get(const struct fw_intern *in, uint32_t i
 	return (struct fw_str){ in->bytes.data + from, in->offsets.data[id + 1] - from };
 }
 
-/** Free the hash table but keep the arrays, when no more strings will come. */
+/**
+ * Free the hash table but keep the arrays, when no more strings will come;
+ * an add or find after this one builds the table again (find: finds nothing).
+ */
 void fw_intern_seal(struct fw_intern *in);
 
 #endif

@@ -26,14 +26,17 @@ struct fw_out {
 FW_MUST_CHECK enum fw_code fw_out_init_fd(struct fw_out *o, int fd, struct fw_error *err);
 void fw_out_init_memory(struct fw_out *o, size_t max);
 void fw_out_deinit(struct fw_out *o);	// does not flush, does not close fd
-/** FW_IO with os_errno (EPIPE: the reader went away). */
+/**
+ * FW_IO with os_errno (EPIPE: the reader went away); of a memory buffer
+ * FW_NO_MEMORY, or FW_LIMIT past max.
+ */
 enum fw_code fw_out_flush(struct fw_out *o, struct fw_error *err);
 
 void fw_out_slow_(struct fw_out *o, const char *s, size_t n);
 
 static inline void fw_out_write(struct fw_out *o, const char *s, size_t n)
 {
-	if (n <= o->capacity - o->count) {
+	if (n - 1 < o->capacity - o->count) {	// n == 0, where s may be NULL, is slow
 		memcpy(o->data + o->count, s, n);
 		o->count += n;
 	} else {

@@ -16,7 +16,7 @@ bool fw_vec_grow_(void **data, size_t *capacity, size_t need, size_t element);
 
 /** Make room for n more; false when memory is exhausted (the array stays valid). */
 #define fw_vec_reserve(v, n) \
-	((v)->count + (n) <= (v)->capacity || \
+	((size_t)(n) <= (v)->capacity - (v)->count || \
 	 fw_vec_grow_((void **)&(v)->data, &(v)->capacity, (v)->count + (n), sizeof(*(v)->data)))
 
 /** Append a value; false when memory is exhausted. */

@@ -1,0 +1,204 @@
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "lib/base/arena.h"
+#include "lib/base/file.h"
+#include "lib/base/out.h"
+#include "lib/base/utf8.h"
+
+enum { BUFFER = 65536 };
+
+static char nothing[1];		// data of a buffer without storage: never NULL, never written
+
+enum fw_code fw_out_init_fd(struct fw_out *o, int fd, struct fw_error *err)
+{
+	char *data = fw_alloc_should_fail() ? NULL : malloc(BUFFER);
+	if (!data)
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	*o = (struct fw_out){ .data = data, .capacity = BUFFER, .fd = fd };
+	return FW_OK;
+}
+
+void fw_out_init_memory(struct fw_out *o, size_t max)
+{
+	*o = (struct fw_out){ .data = nothing, .max = max, .fd = -1 };
+}
+
+void fw_out_deinit(struct fw_out *o)
+{
+	if (o->data != nothing)
+		free(o->data);
+	*o = (struct fw_out){ .data = nothing, .fd = -1 };
+}
+
+/** From here on nothing fits, so every write takes the slow path and is dropped there. */
+static void fail(struct fw_out *o, int os_errno)
+{
+	o->failed = os_errno;
+	if (o->fd >= 0)
+		o->count = 0;
+	o->capacity = o->count;
+}
+
+static void write_fd(struct fw_out *o, const char *s, size_t n)
+{
+	struct fw_error e;
+	if (fw_write_all(o->fd, s, n, &e) != FW_OK)
+		fail(o, e.os_errno ? e.os_errno : EIO);
+}
+
+enum fw_code fw_out_flush(struct fw_out *o, struct fw_error *err)
+{
+	if (!o->failed && o->fd >= 0 && o->count) {
+		write_fd(o, o->data, o->count);
+		o->count = 0;
+	}
+	if (!o->failed)
+		return FW_OK;
+	if (o->fd < 0 && o->failed == ENOMEM)
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	if (o->fd < 0 && o->failed == EFBIG)
+		return fw_fail(err, FW_LIMIT, NULL, "output larger than %zu bytes", o->max);
+	errno = o->failed;
+	return fw_fail_errno(err, NULL, "cannot write");
+}
+
+static bool grow(struct fw_out *o, size_t n)
+{
+	if (n > o->max - o->count) {
+		fail(o, EFBIG);
+		return false;
+	}
+	size_t capacity = o->capacity ? o->capacity : 256;
+	while (capacity < o->count + n)
+		capacity = capacity > SIZE_MAX / 2 ? SIZE_MAX : capacity * 2;
+	if (capacity > o->max)
+		capacity = o->max;
+	char *data = o->data == nothing ? NULL : o->data;
+	data = fw_alloc_should_fail() ? NULL : realloc(data, capacity);
+	if (!data) {
+		fail(o, ENOMEM);
+		return false;
+	}
+	o->data = data;
+	o->capacity = capacity;
+	return true;
+}
+
+void fw_out_slow_(struct fw_out *o, const char *s, size_t n)
+{
+	if (o->failed || n == 0)
+		return;
+	if (o->fd < 0) {
+		if (!grow(o, n))
+			return;
+	} else {
+		write_fd(o, o->data, o->count);
+		if (o->failed)
+			return;
+		o->count = 0;
+		if (n >= o->capacity) {
+			write_fd(o, s, n);
+			return;
+		}
+	}
+	memcpy(o->data + o->count, s, n);
+	o->count += n;
+}
+
+void fw_out_cstr(struct fw_out *o, const char *s)
+{
+	fw_out_write(o, s, strlen(s));
+}
+
+void fw_out_dec(struct fw_out *o, uint64_t v)
+{
+	static const char pairs[] =
+		"00010203040506070809101112131415161718192021222324"
+		"25262728293031323334353637383940414243444546474849"
+		"50515253545556575859606162636465666768697071727374"
+		"75767778798081828384858687888990919293949596979899";
+	char digits[20];
+	char *p = digits + sizeof(digits);
+	while (v >= 100) {
+		p -= 2;
+		memcpy(p, pairs + v % 100 * 2, 2);
+		v /= 100;
+	}
+	if (v >= 10) {
+		p -= 2;
+		memcpy(p, pairs + v * 2, 2);
+	} else {
+		*--p = (char)('0' + v);
+	}
+	fw_out_write(o, p, (size_t)(digits + sizeof(digits) - p));
+}
+
+void fw_out_hex(struct fw_out *o, uint64_t v, unsigned width)
+{
+	char digits[16];
+	unsigned n = (67 - (unsigned)__builtin_clzll(v | 1)) / 4;
+	for (; width > sizeof(digits); width--)
+		fw_out_byte(o, '0');
+	if (n < width)
+		n = width;
+	// A short copy loop beats a call: most values are addresses of 4 to 12 digits.
+	char *to = n <= o->capacity - o->count ? o->data + o->count : digits;
+	for (unsigned i = n; i-- > 0; v >>= 4)
+		to[i] = "0123456789abcdef"[v & 15];
+	if (to == digits)
+		fw_out_slow_(o, digits, n);
+	else
+		o->count += n;
+}
+
+static void escape_bytes(struct fw_out *o, const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		fw_out_lit(o, "\\x");
+		fw_out_hex(o, (uint8_t)s[i], 2);
+	}
+}
+
+/** Is the well-formed sequence a C0 or C1 control or DEL? */
+static bool is_control(const char *s, int length)
+{
+	uint8_t c = (uint8_t)s[0];
+	if (length == 1)
+		return c < 0x20 || c == 0x7f;
+	return c == 0xc2 && (uint8_t)s[1] < 0xa0;
+}
+
+void fw_out_safe(struct fw_out *o, const char *s, size_t n)
+{
+	size_t from = 0, i = 0;		// [from, i) waits to be copied
+	while (i < n) {
+		if (s[i] >= 0x20 && s[i] < 0x7f) {
+			i++;
+			continue;
+		}
+		int length = fw_utf8_next(s + i, n - i);
+		size_t step = (size_t)(length < 0 ? -length : length);
+		if (length < 0 || is_control(s + i, length)) {
+			fw_out_write(o, s + from, i - from);
+			escape_bytes(o, s + i, step);
+			from = i + step;
+		}
+		i += step;
+	}
+	if (n)
+		fw_out_write(o, s + from, n - from);
+}
+
+void fw_out_printf(struct fw_out *o, const char *format, ...)
+{
+	char text[4096 + 1];
+	va_list args;
+	va_start(args, format);
+	int n = vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (n > 0)
+		fw_out_write(o, text, (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
