@@ -1,0 +1,92 @@
+#ifndef FW_WALK_WALK_H
+#define FW_WALK_WALK_H
+
+#include "lib/base/vec.h"
+#include "lib/image/image.h"
+#include "lib/snapshot/snapshot.h"
+
+/** How a frame was found. Names in JSON: fw_trust_name(). */
+enum fw_trust {
+	FW_TRUST_CONTEXT,	// the captured registers
+	FW_TRUST_CFI,		// an unwind rule (STACK CFI, STACK WIN)
+	FW_TRUST_CFI_SCAN,	// STACK WIN, whose return address had to be searched
+	FW_TRUST_FRAME_POINTER,
+	FW_TRUST_SCAN,		// found on the stack, a call before it seen
+	FW_TRUST_LEAF,		// return address still in lr or on top of the stack
+	FW_TRUST_PROLOGUE,
+	FW_TRUST_PREWALKED,
+	FW_TRUST_COUNT
+};
+const char *fw_trust_name(enum fw_trust trust);
+
+/** Why a walk ended. Every thread has exactly one. */
+enum fw_stop {
+	FW_STOP_NONE = 0,	// it goes on
+	FW_STOP_END_OF_STACK,
+	FW_STOP_NO_RULE,	// nothing says how to go on
+	FW_STOP_MEMORY_MISSING,	// the capture lacks the stack that is needed
+	FW_STOP_IMPLAUSIBLE,	// the rule's result cannot be a caller
+	FW_STOP_LIMIT,
+	FW_STOP_TRUNCATED_STACK,
+	FW_STOP_COUNT
+};
+const char *fw_stop_name(enum fw_stop stop);
+
+#define FW_NO_MODULE UINT32_MAX
+
+struct fw_frame {
+	uint64_t pc;		// raw program counter; the return address for callers
+	uint64_t lookup;	// what rules and names are looked up by: pc, or inside the call
+	uint64_t sp;
+	uint32_t module;	// index into snapshot->modules, or FW_NO_MODULE
+	uint8_t trust;		// enum fw_trust
+	bool signal_frame;	// a signal trampoline
+	uint8_t reserved[2];
+};
+
+/** A word on the stack that may be a return address, but that nothing supports. */
+struct fw_candidate { uint64_t stack_address, value; uint32_t module; };
+enum { FW_MAX_CANDIDATES = 16 };
+
+struct fw_walk_options {
+	uint32_t max_frames;		// 1 .. FW_MAX_FRAMES
+	bool keep_registers;
+};
+
+/** What a walk found; owned by the caller, reusable (fw_walk_result_deinit at the end). */
+struct fw_walk_result {
+	FW_VEC(struct fw_frame) frames;
+	FW_VEC(struct fw_regs) regs;	// one a frame, with keep_registers
+	enum fw_stop stop;
+	char stop_detail[160];		// free text, never empty
+	struct fw_candidate candidates[FW_MAX_CANDIDATES];
+	uint32_t num_candidates;
+	uint32_t corrupt_module;	// FW_NO_MODULE, or: this module's image broke; walk again
+};
+void fw_walk_result_deinit(struct fw_walk_result *r);
+
+/**
+ * What the walker asks of the world outside the snapshot. Both may be slow on
+ * first use and are called from the walking thread.
+ */
+struct fw_walk_source {
+	void *context;
+	/** The module's image, or NULL when there is none. Stable for the walk. */
+	const struct fw_image *(*image)(void *context, uint32_t module);
+	/** Code bytes of a matching program file at an address; false: not to be had. */
+	bool (*code)(void *context, uint32_t module, uint64_t address, uint8_t *out, uint64_t n);
+};
+
+struct fw_walker;
+
+/** One walker a worker thread; it may walk any number of threads of @p snapshot. */
+FW_MUST_CHECK enum fw_code fw_walker_create(const struct fw_snapshot *snapshot,
+	const struct fw_walk_source *source, const struct fw_walk_options *options,
+	struct fw_walker **ret, struct fw_error *err);
+void fw_walker_destroy(struct fw_walker *w);
+
+/** Walk thread @p index of the snapshot. Fails only for FW_NO_MEMORY. */
+FW_MUST_CHECK enum fw_code fw_walk_thread(struct fw_walker *w, uint32_t index,
+					  struct fw_walk_result *result);
+
+#endif
