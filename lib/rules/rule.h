@@ -54,7 +54,8 @@ void fw_row_set(struct fw_row *row, struct fw_rule rule);
  * `reg imm -`, `.cfa imm +`, and each with `^`, become plain records; the rest
  * programs. Names of no register are dropped and counted in *ret_unknown. A bad
  * expression gives that target FW_RULE_FAILED (peers' trap 3: only .cfa and .ra
- * are fatal) and is counted in *ret_failed. `.undef` is FW_RULE_UNDEFINED.
+ * are fatal), is counted in *ret_failed, and *err says what is wrong with the last
+ * one. `.undef` is FW_RULE_UNDEFINED.
  * FW_MALFORMED: no rule at all, an empty name, text before the first name;
  * rules parsed before the error are in @p rules and *ret_count all the same.
  */

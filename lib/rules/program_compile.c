@@ -1,0 +1,412 @@
+#include <stdarg.h>
+#include <stdio.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "lib/base/limits.h"
+#include "lib/rules/program_internal.h"
+
+// What stands on the compile-time stack. Names and literals wait there until an
+// operator takes them; VALUE is on the run-time stack.
+enum entry_kind { VALUE, SLOT, LITERAL, NEVER };
+struct entry {
+	uint8_t kind;
+	uint8_t slot;
+	bool assignable;
+	uint64_t literal;
+};
+
+struct compiler {
+	const struct fw_cpu *cpu;
+	bool win, allow_cfa, aligns;
+	struct fw_str token;	// being compiled, for messages
+	struct fw_error *err;
+	struct entry stack[FW_MAX_PROGRAM_DEPTH];
+	unsigned depth;
+	struct fw_op ops[FW_MAX_PROGRAM_OPS];
+	unsigned num_ops;
+	struct fw_str scratch[FW_SLOTS - FW_SLOT_WIN_SCRATCH];	// names, by slot
+	unsigned num_scratch;
+};
+
+static const struct { const char *name; uint8_t slot; } win_constants[] = {
+	{ ".cbParams", FW_SLOT_WIN_PARAMS },
+	{ ".cbCalleeParams", FW_SLOT_WIN_CALLEE_PARAMS },
+	{ ".cbSavedRegs", FW_SLOT_WIN_SAVED_REGS },
+	{ ".cbLocals", FW_SLOT_WIN_LOCALS },
+	{ ".raSearch", FW_SLOT_WIN_RA_SEARCH },
+	{ ".raSearchStart", FW_SLOT_WIN_RA_SEARCH },
+};
+
+void fw_program_set_init(struct fw_program_set *set)
+{
+	*set = (struct fw_program_set){ 0 };
+}
+
+void fw_program_set_deinit(struct fw_program_set *set)
+{
+	fw_vec_deinit(&set->ops);
+	fw_vec_deinit(&set->programs);
+	fw_vec_deinit(&set->slots);
+}
+
+static bool equals(struct fw_str s, const char *name)
+{
+	return strlen(name) == s.n && memcmp(name, s.s, s.n) == 0;
+}
+
+enum fw_literal_result fw_literal_parse_(struct fw_str token, uint64_t *ret)
+{
+	struct fw_text t = { token.s, token.s + token.n };
+	bool negative = t.p < t.end && *t.p == '-';
+	t.p += negative;
+	if (t.p == t.end)
+		return FW_LITERAL_NONE;
+	for (const char *p = t.p; p < t.end; p++) {
+		if ((unsigned)(*p - '0') > 9)
+			return FW_LITERAL_NONE;
+	}
+	uint64_t v;
+	if (!fw_text_dec(&t, &v) || (negative && v > UINT64_C(1) << 63))
+		return FW_LITERAL_TOO_BIG;
+	*ret = negative ? 0 - v : v;
+	return FW_LITERAL_OK;
+}
+
+__attribute__((format(printf, 3, 4)))
+static enum fw_code fail(const struct compiler *c, enum fw_code code, const char *format, ...)
+{
+	char message[128];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	int n = c->token.n < 40 ? (int)c->token.n : 40;
+	return fw_fail(c->err, code, NULL, "%s at '%.*s'", message, n, n ? c->token.s : "");
+}
+
+static enum fw_code push(struct compiler *c, struct entry e)
+{
+	if (c->depth == FW_MAX_PROGRAM_DEPTH)
+		return fail(c, FW_LIMIT, "more than %d operands", FW_MAX_PROGRAM_DEPTH);
+	c->stack[c->depth++] = e;
+	return FW_OK;
+}
+
+static enum fw_code emit(struct compiler *c, struct fw_op op)
+{
+	if (c->num_ops == FW_MAX_PROGRAM_OPS)
+		return fail(c, FW_LIMIT, "more than %d operations", FW_MAX_PROGRAM_OPS);
+	c->ops[c->num_ops++] = op;
+	return FW_OK;
+}
+
+// Encode where an operand comes from. NEVER has become FW_OP_FAIL before.
+static void take_right(struct fw_op *op, const struct entry *e)
+{
+	op->right = e->kind == VALUE ? FW_OPERAND_STACK :
+		    e->kind == SLOT ? FW_OPERAND_SLOT : FW_OPERAND_LITERAL;
+	op->right_slot = e->kind == SLOT ? e->slot : 0;
+	if (e->kind == LITERAL)
+		op->literal = e->literal;
+}
+
+static void take_left(struct fw_op *op, const struct entry *e)
+{
+	op->left = e->kind == VALUE ? FW_OPERAND_STACK :
+		   e->kind == SLOT ? FW_OPERAND_SLOT : FW_OPERAND_LITERAL;
+	op->left_slot = e->kind == SLOT ? e->slot : 0;
+	if (e->kind == LITERAL)
+		op->literal = e->literal;
+}
+
+static enum fw_code need(const struct compiler *c, unsigned n)
+{
+	if (c->depth < n)
+		return fail(c, FW_MALFORMED, "operand missing");
+	return FW_OK;
+}
+
+static enum fw_code unary(struct compiler *c, uint8_t code)
+{
+	enum fw_code rc = need(c, 1);
+	if (rc)
+		return rc;
+	struct entry right = c->stack[--c->depth];
+	struct fw_op op = { .code = right.kind == NEVER ? FW_OP_FAIL : code };
+	if (right.kind != NEVER)
+		take_right(&op, &right);
+	rc = emit(c, op);
+	return rc ? rc : push(c, (struct entry){ .kind = VALUE });
+}
+
+// An operator that fails whatever the left operand is.
+static enum fw_code check_right_literal(const struct compiler *c, uint8_t code, uint64_t literal)
+{
+	uint64_t v = literal & c->cpu->word_mask;
+	if ((code == FW_OP_DIV || code == FW_OP_MOD) && v == 0)
+		return fail(c, FW_MALFORMED, "division by zero");
+	if (code == FW_OP_ALIGN && (v == 0 || v & (v - 1)))
+		return fail(c, FW_MALFORMED, "alignment is no power of two");
+	return FW_OK;
+}
+
+static enum fw_code binary(struct compiler *c, uint8_t code)
+{
+	enum fw_code rc = need(c, 2);
+	if (rc)
+		return rc;
+	struct entry right = c->stack[--c->depth], left = c->stack[--c->depth];
+	struct fw_op op = { .code = code };
+	if (right.kind == LITERAL) {
+		rc = check_right_literal(c, code, right.literal);
+		if (rc)
+			return rc;
+	}
+	if (left.kind == NEVER || right.kind == NEVER) {
+		op.code = FW_OP_FAIL;
+	} else {
+		if (left.kind == LITERAL && right.kind == LITERAL) {
+			// an op holds one literal: the left one goes by the stack
+			struct fw_op first = { .code = FW_OP_PUSH };
+			take_right(&first, &left);
+			rc = emit(c, first);
+			if (rc)
+				return rc;
+			left = (struct entry){ .kind = VALUE };
+		}
+		take_left(&op, &left);
+		take_right(&op, &right);
+	}
+	rc = emit(c, op);
+	return rc ? rc : push(c, (struct entry){ .kind = VALUE });
+}
+
+static enum fw_code assign(struct compiler *c)
+{
+	if (!c->win)
+		return fail(c, FW_MALFORMED, "assignment in a rule");
+	enum fw_code rc = need(c, 2);
+	if (rc)
+		return rc;
+	struct entry right = c->stack[--c->depth], left = c->stack[--c->depth];
+	if (!left.assignable)
+		return fail(c, FW_MALFORMED, "assignment to something that is no variable");
+	struct fw_op op = { .code = right.kind == NEVER ? FW_OP_FAIL : FW_OP_ASSIGN };
+	if (right.kind != NEVER) {
+		take_right(&op, &right);
+		op.target = left.slot;
+	}
+	return emit(c, op);
+}
+
+static enum fw_code win_name(struct compiler *c, struct fw_str name)
+{
+	struct entry e = { .kind = NEVER };	// fails where something resolves it
+	if (name.s[0] == '$' && name.n > 1) {
+		uint8_t reg = fw_cpu_reg(c->cpu, name);
+		unsigned i = 0;
+		if (reg != FW_NO_REG)
+			return push(c, (struct entry){ SLOT, reg, true, 0 });
+		while (i < c->num_scratch &&
+		       (c->scratch[i].n != name.n ||
+			memcmp(c->scratch[i].s, name.s, name.n) != 0))
+			i++;
+		if (i == FW_SLOTS - FW_SLOT_WIN_SCRATCH)
+			return fail(c, FW_LIMIT, "more than %d variables",
+				    FW_SLOTS - FW_SLOT_WIN_SCRATCH);
+		if (i == c->num_scratch)
+			c->scratch[c->num_scratch++] = name;
+		e = (struct entry){ SLOT, (uint8_t)(FW_SLOT_WIN_SCRATCH + i), true, 0 };
+	}
+	for (size_t i = 0; i < sizeof(win_constants) / sizeof(win_constants[0]); i++) {
+		if (equals(name, win_constants[i].name))
+			e = (struct entry){ SLOT, win_constants[i].slot, false, 0 };
+	}
+	return push(c, e);
+}
+
+static enum fw_code cfi_name(struct compiler *c, struct fw_str name)
+{
+	uint8_t slot = fw_cpu_reg(c->cpu, name);
+	if (slot == FW_NO_REG && equals(name, ".cfa")) {
+		if (!c->allow_cfa)
+			return fail(c, FW_MALFORMED, ".cfa refers to itself");
+		slot = FW_SLOT_CFA;
+	}
+	if (slot == FW_NO_REG)
+		return fail(c, FW_MALFORMED, "unknown name");
+	return push(c, (struct entry){ SLOT, slot, false, 0 });
+}
+
+static enum fw_code operand(struct compiler *c, struct fw_str token)
+{
+	uint64_t v;
+	switch (fw_literal_parse_(token, &v)) {
+	case FW_LITERAL_OK:
+		return push(c, (struct entry){ LITERAL, 0, false, v & c->cpu->word_mask });
+	case FW_LITERAL_TOO_BIG:
+		return fail(c, FW_MALFORMED, "literal does not fit 64 bits");
+	case FW_LITERAL_NONE:
+		break;
+	}
+	return c->win ? win_name(c, token) : cfi_name(c, token);
+}
+
+static enum fw_code compile_token(struct compiler *c, struct fw_str token)
+{
+	c->token = token;
+	// MSVC 2010 with link-time code generation leaves out the blank behind `=`
+	while (token.n > 1 && token.s[0] == '=') {
+		enum fw_code rc = assign(c);
+		if (rc)
+			return rc;
+		token.s++;
+		token.n--;
+	}
+	if (token.n > 1)
+		return operand(c, token);
+	switch (token.s[0]) {
+	case '+':
+		return binary(c, FW_OP_ADD);
+	case '-':
+		return binary(c, FW_OP_SUB);
+	case '*':
+		return binary(c, FW_OP_MUL);
+	case '/':
+		return binary(c, FW_OP_DIV);
+	case '%':
+		return binary(c, FW_OP_MOD);
+	case '@':
+		c->aligns = true;
+		return binary(c, FW_OP_ALIGN);
+	case '^':
+		return unary(c, FW_OP_LOAD);
+	case '=':
+		return assign(c);
+	default:
+		return operand(c, token);
+	}
+}
+
+static uint64_t hash_ops(const struct fw_op *ops, size_t n)
+{
+	return XXH3_64bits(ops, n * sizeof(*ops));
+}
+
+static bool grow_slots(struct fw_program_set *set)
+{
+	size_t size = set->slots.count ? set->slots.count * 2 : 64;
+	FW_VEC(uint32_t) bigger = { 0 };
+	if (!fw_vec_reserve(&bigger, size))
+		return false;
+	memset(bigger.data, 0, size * sizeof(*bigger.data));
+	bigger.count = size;
+	for (uint32_t i = 0; i < set->programs.count; i++) {
+		const struct fw_program *p = &set->programs.data[i];
+		size_t at = hash_ops(set->ops.data + p->first, p->count) & (size - 1);
+		while (bigger.data[at])
+			at = (at + 1) & (size - 1);
+		bigger.data[at] = i + 1;
+	}
+	fw_vec_deinit(&set->slots);
+	set->slots.data = bigger.data;
+	set->slots.count = bigger.count;
+	set->slots.capacity = bigger.capacity;
+	return true;
+}
+
+static enum fw_code add(struct fw_program_set *set, const struct compiler *c, uint32_t *ret)
+{
+	size_t n = c->num_ops;
+	if (set->programs.count * 2 >= set->slots.count && !grow_slots(set))
+		return fw_fail(c->err, FW_NO_MEMORY, NULL, "no memory for a program");
+	size_t mask = set->slots.count - 1, at = hash_ops(c->ops, n) & mask;
+	for (; set->slots.data[at]; at = (at + 1) & mask) {
+		const struct fw_program *p = &set->programs.data[set->slots.data[at] - 1];
+		if (p->count == n &&
+		    memcmp(set->ops.data + p->first, c->ops, n * sizeof(*c->ops)) == 0) {
+			*ret = set->slots.data[at] - 1;
+			return FW_OK;
+		}
+	}
+	// rules name programs by a positive int32_t, and ops by 32 bits
+	if (set->programs.count >= INT32_MAX || set->ops.count > UINT32_MAX - n)
+		return fw_fail(c->err, FW_LIMIT, NULL, "too many programs");
+	if (!fw_vec_reserve(&set->ops, n) || !fw_vec_reserve(&set->programs, 1))
+		return fw_fail(c->err, FW_NO_MEMORY, NULL, "no memory for a program");
+	struct fw_program p = { (uint32_t)set->ops.count, (uint32_t)n };
+	memcpy(set->ops.data + set->ops.count, c->ops, n * sizeof(*c->ops));
+	set->ops.count += n;
+	*ret = (uint32_t)set->programs.count;
+	set->programs.data[set->programs.count++] = p;
+	set->slots.data[at] = *ret + 1;
+	return FW_OK;
+}
+
+static void start(struct compiler *c, const struct fw_cpu *cpu, bool win, struct fw_error *err)
+{
+	// the arrays are filled before they are read: clearing 9 KB would cost more
+	// than compiling
+	c->cpu = cpu;
+	c->win = win;
+	c->allow_cfa = c->aligns = false;
+	c->token = (struct fw_str){ NULL, 0 };
+	c->err = err;
+	c->depth = c->num_ops = c->num_scratch = 0;
+}
+
+static enum fw_code compile(struct compiler *c, struct fw_str text)
+{
+	struct fw_text t = { text.s, text.s + text.n };
+	struct fw_str token;
+	while (fw_text_token(&t, &token)) {
+		enum fw_code rc = compile_token(c, token);
+		if (rc)
+			return rc;
+	}
+	return FW_OK;
+}
+
+enum fw_code fw_program_compile_cfi(struct fw_program_set *set, const struct fw_cpu *cpu,
+				    bool allow_cfa, struct fw_str text, uint32_t *ret_program,
+				    struct fw_error *err)
+{
+	struct compiler c;
+	start(&c, cpu, false, err);
+	c.allow_cfa = allow_cfa;
+	enum fw_code rc = compile(&c, text);
+	if (rc)
+		return rc;
+	if (c.depth == 0)
+		return fw_fail(err, FW_MALFORMED, NULL, "empty expression");
+	if (c.depth > 1)
+		return fw_fail(err, FW_MALFORMED, NULL, "%u values left over", c.depth - 1);
+	if (c.stack[0].kind != VALUE) {
+		struct fw_op op = { .code = FW_OP_PUSH };
+		take_right(&op, &c.stack[0]);
+		rc = emit(&c, op);
+		if (rc)
+			return rc;
+	}
+	return add(set, &c, ret_program);
+}
+
+enum fw_code fw_program_compile_win(struct fw_program_set *set, struct fw_str text,
+				    uint32_t *ret_program, bool *ret_aligns, struct fw_error *err)
+{
+	struct compiler c;
+	uint32_t program;
+	start(&c, fw_cpu_get(FW_CPU_X86), true, err);
+	enum fw_code rc = compile(&c, text);
+	if (!rc && c.num_ops == 0)
+		rc = fw_fail(err, FW_MALFORMED, NULL, "program without assignments");
+	if (!rc)
+		rc = add(set, &c, &program);
+	if (rc)
+		return rc;
+	*ret_program = program;
+	*ret_aligns = c.aligns;
+	return FW_OK;
+}
