@@ -17,8 +17,9 @@ enum {
 	HEAD_INPUT = 1048576,	// a zstd block is at most 128 KiB, so this shows data of any file
 	FIRST_OUTPUT = 1048576,
 	DEFLATE_RATIO = 1032,	// best case of DEFLATE: 258 bytes from 2 bits
+	GZIP_HEADER_CRC = 2,	// FHCRC in byte 3 of a member (RFC 1952 2.3.1)
 	GZIP_WINDOW = 15 + 16,	// zlib: largest window, gzip wrapper
-	ZSTD_WINDOW = sizeof(size_t) == 8 ? 31 : 30,
+	ZSTD_WINDOW = 27,	// log2; what zstd itself allows without being asked for more
 };
 
 struct unpack {
@@ -54,12 +55,17 @@ enum fw_packing fw_packing_of(const uint8_t *data, uint64_t size)
 	return FW_PLAIN;
 }
 
-/** Room for at least one byte more, up to one past the limit, which tells "full" from "too much". */
+static enum fw_code too_large(const struct unpack *u)
+{
+	return fw_fail(u->err, FW_LIMIT, NULL, "larger than %llu bytes once decompressed",
+		       (unsigned long long)u->max);
+}
+
+/** Room for at least one byte more, up to one past the limit: that tells "full" from "too much". */
 static enum fw_code more_room(struct unpack *u)
 {
 	if (u->out.size > u->max)
-		return fw_fail(u->err, FW_LIMIT, NULL, "larger than %llu bytes once decompressed",
-			       (unsigned long long)u->max);
+		return too_large(u);
 	if (u->out.data && u->out.size < u->out.capacity)
 		return FW_OK;
 	uint64_t need = u->out.capacity < FIRST_OUTPUT ? FIRST_OUTPUT : u->out.capacity * 2;
@@ -115,13 +121,15 @@ static enum fw_code gzip_member_by_steps(struct unpack *u, z_stream *z)
 	}
 	if (status != Z_STREAM_END)
 		return zlib_fault(u, z, status, u->pos);
-	return u->out.size > u->max ? more_room(u) : FW_OK;
+	return u->out.size > u->max ? too_large(u) : FW_OK;
 }
 
 /** One member in one go by libdeflate, if it fits; false: nothing happened. */
 static bool gzip_member_at_once(struct unpack *u, struct libdeflate_decompressor *d)
 {
 	size_t in, out;
+	if (u->size - u->pos < 4 || u->data[u->pos + 3] & GZIP_HEADER_CRC)
+		return false;	// libdeflate does not check it
 	if (libdeflate_gzip_decompress_ex(d, u->data + u->pos, u->size - u->pos,
 					  u->out.data + u->out.size, room(u), &in, &out))
 		return false;
@@ -184,6 +192,9 @@ static enum fw_code zstd_fault(struct fw_error *err, size_t result, uint64_t at)
 		return no_memory(err);
 	case ZSTD_error_dictionary_wrong:
 		return fw_fail(err, FW_UNSUPPORTED, NULL, "zstd data that needs a dictionary");
+	case ZSTD_error_frameParameter_windowTooLarge:
+		return fw_fail(err, FW_UNSUPPORTED, NULL, "zstd data with a window over %d MiB",
+			       1 << (ZSTD_WINDOW - 20));
 	default:
 		snprintf(what, sizeof(what), "broken zstd data: %s", ZSTD_getErrorName(result));
 		return malformed(err, at, what);
@@ -198,19 +209,25 @@ static enum fw_code zstd_frames(struct unpack *u, ZSTD_DCtx *d)
 		claim = 0;
 	if (claim / (128 << 10) > u->size)	// a block of 3 or more bytes holds 128 KiB at most
 		claim = 0;
+	if (claim > u->max)
+		return too_large(u);
 	enum fw_code code = first_room(u, claim);
 	ZSTD_inBuffer in = { u->data, u->size, 0 };
-	size_t left = 1;
+	size_t left = 1, frame = 0;	// where the current one starts
 	while (code == FW_OK) {
 		ZSTD_outBuffer out = { u->out.data, u->out.size + room(u), u->out.size };
 		size_t before = in.pos;
 		left = ZSTD_decompressStream(d, &out, &in);
+		if (ZSTD_getErrorCode(left) == ZSTD_error_prefix_unknown)
+			return zstd_fault(u->err, left, frame);
 		if (ZSTD_isError(left))
 			return zstd_fault(u->err, left, in.pos);
+		if (left == 0)
+			frame = in.pos;
 		bool stuck = in.pos == before && out.pos == u->out.size;
 		u->out.size = out.pos;
 		if (in.pos == in.size && left == 0)
-			return u->out.size > u->max ? more_room(u) : FW_OK;
+			return u->out.size > u->max ? too_large(u) : FW_OK;
 		if (stuck && in.pos == in.size)
 			return malformed(u->err, in.pos, "truncated zstd data");
 		code = more_room(u);

@@ -22,7 +22,8 @@ enum fw_packing fw_packing_of(const uint8_t *data, uint64_t size);
  * Unpack all members or frames of @p data, one after another, into fresh pages
  * that the caller owns. FW_LIMIT past @p max_size bytes; FW_MALFORMED with place
  * "offset N" (of the packed bytes, as near as the library tells); FW_UNSUPPORTED
- * (zstd with a dictionary); FW_NO_MEMORY. Pure; any thread.
+ * (zstd with a dictionary, or with a window over 128 MiB and no content size);
+ * FW_NO_MEMORY. Pure; any thread.
  */
 FW_MUST_CHECK enum fw_code fw_decompress(enum fw_packing packing, const uint8_t *data,
 					 uint64_t size, uint64_t max_size,

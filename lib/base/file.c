@@ -254,6 +254,8 @@ enum fw_code fw_file_peek(const char *path, void *buffer, size_t n, size_t *ret_
 {
 	struct stat st;
 	int fd = -1;
+	if (strcmp(path, "-") == 0)
+		return fw_fail(err, FW_UNSUPPORTED, NULL, "standard input can be read only once");
 	enum fw_code code = open_regular(path, &fd, &st, err);
 	if (code == FW_OK)
 		code = refuse_special(&st, err);
