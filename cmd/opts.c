@@ -1,0 +1,130 @@
+#include <assert.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "lib/base/limits.h"
+
+#define ON(command) (1u << FW_COMMAND_##command)
+
+enum { EVERY = (1 << FW_COMMAND_COUNT) - 1 };
+
+#define SYMFILE_USERS (ON(STACK) | ON(RULES))
+#define REPORTERS (ON(STACK) | ON(RULES) | ON(INSPECT))
+
+const struct fw_opt fw_opts[FW_OPT_COUNT] = {
+	[FW_OPT_SYMBOLS] = { FW_OPT_SYMBOLS, 's', "symbols", "PATH", FW_TYPE_TEXT,
+		FW_COMPLETE_FILES, .repeats = true, .commands = ON(STACK),
+		.help = "symbols: a store (name/ID/name.sym), one symbol file, or any\n"
+			"folder of symbol files (.sym, .sym.gz, .sym.zst); repeatable,\n"
+			"the first match wins" },
+	[FW_OPT_FORMAT] = { FW_OPT_FORMAT, 0, "format", "FORMAT", FW_TYPE_CHOICE,
+		FW_COMPLETE_WORDS, "text json ndjson machine", .commands = ON(STACK),
+		.help = "text (default), json, ndjson (one object a line and a capture)\n"
+			"or machine (Breakpad's -m lines)" },
+	[FW_OPT_JSON] = { FW_OPT_JSON, 0, "json", .commands = REPORTERS,
+		.help = "write one JSON object" },
+	[FW_OPT_PRETTY] = { FW_OPT_PRETTY, 0, "pretty", .commands = REPORTERS,
+		.help = "indent the JSON" },
+	[FW_OPT_OUTPUT] = { FW_OPT_OUTPUT, 'o', "output", "FILE", FW_TYPE_TEXT,
+		FW_COMPLETE_FILES, .commands = REPORTERS,
+		.help = "write to FILE, which is replaced only when all is written" },
+	[FW_OPT_JOBS] = { FW_OPT_JOBS, 'j', "jobs", "N", FW_TYPE_NUMBER,
+		.min = 1, .max = 64, .commands = ON(STACK),
+		.help = "captures worked on at once, 1 to 64 (default: one per CPU);\n"
+			"the output is the same for any N" },
+	[FW_OPT_THREADS] = { FW_OPT_THREADS, 0, "threads", "WHICH", FW_TYPE_THREADS,
+		FW_COMPLETE_WORDS, "crashing all", .commands = ON(STACK),
+		.help = "all (default), crashing, a thread id, or #N for the Nth from 0" },
+	[FW_OPT_MAX_FRAMES] = { FW_OPT_MAX_FRAMES, 0, "max-frames", "N", FW_TYPE_NUMBER,
+		.min = 1, .max = FW_MAX_FRAMES, .commands = ON(STACK),
+		.help = "frames walked in a thread, 1 to 1048576 (default)" },
+	[FW_OPT_BRIEF] = { FW_OPT_BRIEF, 0, "brief", .commands = ON(STACK),
+		.help = "only the header and the crashing thread" },
+	[FW_OPT_SUMMARY] = { FW_OPT_SUMMARY, 0, "summary", .commands = ON(STACK),
+		.help = "only the ten fields a bot needs" },
+	[FW_OPT_REGISTERS] = { FW_OPT_REGISTERS, 0, "registers", .commands = ON(STACK),
+		.help = "registers of every frame" },
+	[FW_OPT_NO_FOLD] = { FW_OPT_NO_FOLD, 0, "no-fold", .commands = ON(STACK),
+		.help = "print equal stacks and recursions in full (text)" },
+	[FW_OPT_COLOR] = { FW_OPT_COLOR, 0, "color", "WHEN", FW_TYPE_CHOICE,
+		FW_COMPLETE_WORDS, "auto always never", .commands = ON(STACK),
+		.help = "auto (default: on a terminal, unless NO_COLOR is set), always,\n"
+			"never" },
+	[FW_OPT_CACHE] = { FW_OPT_CACHE, 0, "cache", "DIR", FW_TYPE_TEXT,
+		FW_COMPLETE_DIRS, .commands = SYMFILE_USERS,
+		.help = "compiled symbols are kept here (default:\n"
+			"$XDG_CACHE_HOME/framewalk, else ~/.cache/framewalk)" },
+	[FW_OPT_NO_CACHE] = { FW_OPT_NO_CACHE, 0, "no-cache", .commands = SYMFILE_USERS,
+		.help = "keep and use no compiled symbols" },
+	[FW_OPT_CACHE_SIZE] = { FW_OPT_CACHE_SIZE, 0, "cache-size", "BYTES", FW_TYPE_SIZE,
+		.min = 0, .max = UINT64_C(1) << 50, .commands = SYMFILE_USERS,
+		.help = "cap of the cache; K, M, G allowed (default 2G)" },
+	[FW_OPT_LOG_LEVEL] = { FW_OPT_LOG_LEVEL, 0, "log-level", "LEVEL", FW_TYPE_CHOICE,
+		FW_COMPLETE_WORDS, "error warn info debug", .commands = REPORTERS,
+		.help = "what is told on standard error: error, warn (default), info,\n"
+			"debug" },
+	[FW_OPT_HELP] = { FW_OPT_HELP, 'h', "help", .commands = EVERY,
+		.help = "print this help" },
+	[FW_OPT_VERSION] = { FW_OPT_VERSION, 0, "version", .commands = ON(TOP),
+		.help = "print the version" },
+};
+
+const struct fw_command fw_commands[FW_COMMAND_COUNT] = {
+	[FW_COMMAND_TOP] = { FW_COMMAND_TOP, "framewalk", "COMMAND",
+		"readable stacks from crash dumps",
+		.complete = FW_COMPLETE_COMMANDS },
+	[FW_COMMAND_STACK] = { FW_COMMAND_STACK, "stack", "CAPTURE...",
+		"stacks of every thread of a crash dump, the crashing one first",
+		"A CAPTURE is a minidump, plain or packed with gzip or zstd, a directory (searched\n"
+		"for captures) or - for standard input. Several captures need text or ndjson.\n",
+		"framewalk stack crash.dmp -s ./symbols\tevery thread, with names\n"
+		"framewalk stack crash.dmp -s ./symbols --brief\tonly the crashing thread\n"
+		"framewalk stack --json --pretty crash.dmp -s ./symbols\tthe same for scripts\n"
+		"framewalk stack --format ndjson *.dmp dir/\ta capture, a line\n"
+		"ssh host cat crash.dmp.gz | framewalk stack - --summary\tten fields, from a pipe\n",
+		FW_COMPLETE_FILES, .run = NULL },
+	[FW_COMMAND_RULES] = { FW_COMMAND_RULES, "rules", "SYMFILE ADDRESS...",
+		"the unwind rule in force at an address of a symbol file",
+		"ADDRESS is hexadecimal, as the symbol file counts; 0x may be left out.\n",
+		"framewalk rules app.sym 0x1234\thow to unwind at 0x1234\n",
+		FW_COMPLETE_FILES, .run = NULL },
+	[FW_COMMAND_INSPECT] = { FW_COMMAND_INSPECT, "inspect", "CAPTURE",
+		"what a capture holds: streams, threads, modules, memory",
+		"A CAPTURE is a minidump, plain or packed with gzip or zstd, or - for standard\n"
+		"input. Nothing is unwound and no symbols are needed.\n",
+		"framewalk inspect crash.dmp\twhat is in there\n"
+		"framewalk inspect --json crash.dmp\tthe same for scripts\n",
+		FW_COMPLETE_FILES, .run = NULL },
+	[FW_COMMAND_HELP] = { FW_COMMAND_HELP, "help", "[COMMAND]",
+		"help on a command", "", .complete = FW_COMPLETE_COMMANDS, .run = fw_cmd_help },
+	[FW_COMMAND_COMPLETION] = { FW_COMMAND_COMPLETION, "completion", "SHELL",
+		"completion script for bash, zsh or fish",
+		"Load it: eval \"$(framewalk completion bash)\". `list` prints the bare options.\n",
+		NULL, FW_COMPLETE_WORDS, "bash zsh fish list", true, fw_cmd_completion },
+};
+
+static_assert(FW_MAX_FRAMES == 1048576, "the help of --max-frames says so");
+
+bool fw_word_index(const char *words, const char *text, uint64_t *ret_index)
+{
+	size_t n = strlen(text);
+	uint64_t i = 0;
+	for (const char *p = words; *p; i++) {
+		size_t w = strcspn(p, " ");
+		if (w == n && memcmp(p, text, n) == 0) {
+			*ret_index = i;
+			return true;
+		}
+		p += w;
+		p += *p == ' ';
+	}
+	return false;
+}
+
+const struct fw_command *fw_command_find(const char *name)
+{
+	for (int i = FW_COMMAND_TOP + 1; i < FW_COMMAND_COUNT; i++)
+		if (strcmp(fw_commands[i].name, name) == 0)
+			return &fw_commands[i];
+	return NULL;
+}
