@@ -102,6 +102,7 @@ struct fw_snapshot {
 	uint32_t os_raw;		// minidump platform id, for an unknown OS's name
 	uint16_t cpu_raw;		// minidump processor architecture
 	struct fw_str os_version;	// "5.1.2600" (Linux: kernel release)
+	bool os_version_from_build;	// the capture said 0.0.0; os_version is from os_build
 	struct fw_str os_build;		// "Service Pack 2", uname text
 	struct fw_str cpu_info;		// "GenuineIntel family 6 model 13 stepping 8"
 	struct fw_str cpu_microcode;	// "0x..." or none
@@ -151,6 +152,10 @@ struct fw_snapshot {
 
 	struct fw_snapshot_note notes[FW_MAX_SNAPSHOT_NOTES];
 	uint32_t num_notes;		// may exceed the array: only counted then
+
+	// private, for fw_snapshot_module(): indexes of the modules that have a size
+	const uint32_t *mapped;
+	uint32_t num_mapped;
 };
 
 /**
