@@ -1,0 +1,361 @@
+#include "lib/report/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <xxhash.h>
+
+#include "lib/report/names.h"
+#include "lib/snapshot/crash_reason.h"
+
+/** What a report needs beyond its plain data: how names are looked up later. */
+struct fw_report_private {
+	struct fw_symbols *symbols;
+	struct fw_arena arena;
+	struct fw_report_options options;
+	uint8_t *reloaded;		// per module: its broken image was replaced once
+};
+
+static void module_key(const struct fw_report *r, uint32_t module, struct fw_symbol_key *key)
+{
+	const struct fw_module_info *m = r->modules[module].info;
+	*key = (struct fw_symbol_key){
+		.debug_file = m->debug_file,
+		.code_file = m->code_file,
+		.debug_id = &m->debug_id,
+		.code_id = &m->code_id,
+		.cpu = r->snapshot->cpu->id,
+	};
+}
+
+static const struct fw_image *image_of(void *context, uint32_t module)
+{
+	struct fw_report *r = context;
+	struct fw_symbol_key key;
+	module_key(r, module, &key);
+	r->modules[module].symbols = fw_symbols_load(r->private->symbols, &key);
+	return r->modules[module].symbols->image;
+}
+
+static bool code_of(void *context, uint32_t module, uint64_t address, uint8_t *out, uint64_t n)
+{
+	struct fw_report *r = context;
+	struct fw_symbol_key key;
+	module_key(r, module, &key);
+	const struct fw_elf *elf = fw_symbols_elf(r->private->symbols, &key);
+	return elf != NULL && fw_elf_code(elf, address - r->modules[module].info->base, out, n);
+}
+
+/** Replace a module's broken cached image; false when that was done before. */
+static bool replace_image(struct fw_report *r, uint32_t module)
+{
+	struct fw_symbol_key key;
+	if (r->private->reloaded[module])
+		return false;
+	r->private->reloaded[module] = 1;
+	module_key(r, module, &key);
+	r->modules[module].symbols = fw_symbols_reload(r->private->symbols, &key);
+	return true;
+}
+
+static struct fw_str base_name_or_none(struct fw_str path)
+{
+	return path.s == NULL ? path : fw_base_name(path);
+}
+
+static enum fw_code compose_modules(struct fw_report *r)
+{
+	static const struct fw_symbol_file not_searched = { .status = FW_SYMBOLS_NOT_SEARCHED };
+	const struct fw_snapshot *s = r->snapshot;
+	r->modules = fw_arena_array(&r->private->arena, s->num_modules + 1, sizeof(*r->modules));
+	r->private->reloaded = fw_arena_array(&r->private->arena, s->num_modules + 1, 1);
+	if (r->modules == NULL || r->private->reloaded == NULL)
+		return FW_NO_MEMORY;
+	r->num_modules = s->num_modules;
+	for (uint32_t i = 0; i < s->num_modules; i++) {
+		struct fw_report_module *m = &r->modules[i];
+		m->info = &s->modules[i];
+		m->name = base_name_or_none(m->info->code_file);
+		m->debug_name = base_name_or_none(m->info->debug_file);
+		m->symbols = &not_searched;
+	}
+	return FW_OK;
+}
+
+/** After walking: modules on no stack are looked for, not read. */
+static void finish_modules(struct fw_report *r)
+{
+	struct fw_symbol_key key;
+	for (uint32_t i = 0; i < r->num_modules; i++) {
+		struct fw_report_module *m = &r->modules[i];
+		if (m->symbols->status == FW_SYMBOLS_NOT_SEARCHED) {
+			module_key(r, i, &key);
+			m->symbols = fw_symbols_look_up(r->private->symbols, &key);
+		}
+		m->cfi = FW_CFI_UNKNOWN;
+		if (m->symbols->image != NULL) {
+			const struct fw_image *image = m->symbols->image;
+			bool rules = image->section_bytes[FW_SEC_CFI_RULES] != 0 ||
+				     image->section_bytes[FW_SEC_WIN_RECORDS] != 0;
+			m->cfi = rules ? FW_CFI_LOADED : FW_CFI_MISSING;
+		}
+	}
+}
+
+static void mark_on_stack(struct fw_report *r, const struct fw_report_thread *t)
+{
+	for (uint32_t i = 0; i < t->num_frames; i++)
+		if (t->frames[i].module != FW_NO_MODULE)
+			r->modules[t->frames[i].module].on_stack = true;
+}
+
+static uint64_t hash_stack(const struct fw_report *r, const struct fw_walk_result *result)
+{
+	uint64_t hash = result->stop;
+	for (size_t i = 0; i < result->frames.count; i++) {
+		const struct fw_frame *f = &result->frames.data[i];
+		uint64_t base = f->module == FW_NO_MODULE ? 0 : r->modules[f->module].info->base;
+		uint64_t parts[3] = { f->pc - base, f->module, f->trust };
+		hash = XXH3_64bits_withSeed(parts, sizeof(parts), hash);
+	}
+	return hash;
+}
+
+/** Copy a walk into the thread, within the report's cap on frames. */
+static enum fw_code keep_walk(struct fw_report *r, struct fw_report_thread *t,
+			      const struct fw_walk_result *result, uint64_t *total)
+{
+	struct fw_arena *a = &r->private->arena;
+	size_t n = result->frames.count;
+	if (n > FW_MAX_REPORT_FRAMES - *total) {
+		r->frames_dropped += n - (FW_MAX_REPORT_FRAMES - *total);
+		n = FW_MAX_REPORT_FRAMES - *total;
+	}
+	*total += n;
+	t->num_frames = (uint32_t)n;
+	t->frames = fw_arena_array(a, n + 1, sizeof(*t->frames));
+	t->stop = n < result->frames.count ? FW_STOP_LIMIT : result->stop;
+	t->stop_detail = n < result->frames.count ?
+		"the report's limit of frames" :
+		fw_arena_strndup(a, result->stop_detail, strlen(result->stop_detail));
+	t->num_candidates = result->num_candidates;
+	struct fw_candidate *candidates =
+		fw_arena_array(a, result->num_candidates + 1, sizeof(*candidates));
+	size_t regs = result->regs.count < n ? result->regs.count : n;
+	t->regs = regs == 0 ? NULL : fw_arena_alloc(a, regs * sizeof(*t->regs));
+	if (t->frames == NULL || t->stop_detail == NULL || candidates == NULL ||
+	    (regs != 0 && t->regs == NULL))
+		return FW_NO_MEMORY;
+	if (n != 0)
+		memcpy(t->frames, result->frames.data, n * sizeof(*t->frames));
+	if (regs != 0)
+		memcpy(t->regs, result->regs.data, regs * sizeof(*t->regs));
+	if (result->num_candidates != 0)
+		memcpy(candidates, result->candidates,
+		       result->num_candidates * sizeof(*candidates));
+	t->candidates = candidates;
+	t->stack_hash = hash_stack(r, result);
+	return FW_OK;
+}
+
+static bool chosen(const struct fw_report *r, uint32_t index, uint32_t peer_index)
+{
+	const struct fw_report_options *o = &r->private->options;
+	switch (o->choice) {
+	case FW_THREADS_ALL: return true;
+	case FW_THREADS_CRASHING: return index == r->snapshot->crashing_thread;
+	case FW_THREADS_ID: return r->snapshot->threads[index].id == o->chosen;
+	case FW_THREADS_INDEX: return peer_index == o->chosen;
+	}
+	return false;
+}
+
+static enum fw_code select_threads(struct fw_report *r, struct fw_error *err)
+{
+	const struct fw_snapshot *s = r->snapshot;
+	r->threads = fw_arena_array(&r->private->arena, s->num_threads + 1, sizeof(*r->threads));
+	if (r->threads == NULL)
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	r->crashing = r->crashing_index = -1;
+	for (uint32_t i = 0; i < s->num_threads; i++) {
+		if (s->threads[i].is_dump_writer)
+			continue;
+		uint32_t peer = r->total_threads++;
+		bool crashing = i == s->crashing_thread;
+		if (crashing)
+			r->crashing_index = peer;
+		if (!chosen(r, i, peer))
+			continue;
+		if (crashing)
+			r->crashing = r->num_threads;
+		r->threads[r->num_threads++] = (struct fw_report_thread){
+			.info = &s->threads[i], .index = i, .peer_index = peer,
+			.crashing = crashing,
+		};
+	}
+	if (r->num_threads == 0 && (r->private->options.choice == FW_THREADS_ID ||
+				    r->private->options.choice == FW_THREADS_INDEX))
+		return fw_fail(err, FW_NOT_FOUND, NULL, "no thread %s%llu in the capture",
+			       r->private->options.choice == FW_THREADS_INDEX ? "#" : "",
+			       (unsigned long long)r->private->options.chosen);
+	return FW_OK;
+}
+
+/** Walk one thread; again when a cached image turned out to be broken on the way. */
+static enum fw_code walk_one(struct fw_report *r, struct fw_walker **walker, uint32_t index,
+			     struct fw_walk_result *result, struct fw_error *err)
+{
+	const struct fw_walk_source source = { r, image_of, code_of };
+	const struct fw_walk_options options = {
+		r->private->options.max_frames, r->private->options.registers,
+	};
+	for (;;) {
+		enum fw_code code = FW_OK;
+		if (*walker == NULL)
+			code = fw_walker_create(r->snapshot, &source, &options, walker, err);
+		if (code == FW_OK)
+			code = fw_walk_thread(*walker, index, result);
+		if (code != FW_OK)
+			return fw_fail(err, code, NULL, "out of memory");
+		if (result->corrupt_module == FW_NO_MODULE ||
+		    !replace_image(r, result->corrupt_module))
+			return FW_OK;
+		fw_walker_destroy(*walker);
+		*walker = NULL;
+	}
+}
+
+static enum fw_code walk_threads(struct fw_report *r, struct fw_error *err)
+{
+	struct fw_walk_result result = { 0 };
+	struct fw_walker *walker = NULL;
+	enum fw_code code = FW_OK;
+	uint64_t total = 0;
+	// The crashing thread first: the cap on frames is never at its expense.
+	for (int64_t n = -1; n < (int64_t)r->num_threads && code == FW_OK; n++) {
+		int64_t i = n < 0 ? r->crashing : n;
+		if (i < 0 || (n >= 0 && i == r->crashing))
+			continue;
+		code = walk_one(r, &walker, r->threads[i].index, &result, err);
+		if (code == FW_OK) {
+			code = keep_walk(r, &r->threads[i], &result, &total);
+			if (code != FW_OK)
+				fw_fail(err, code, NULL, "out of memory");
+			else
+				mark_on_stack(r, &r->threads[i]);
+		}
+	}
+	fw_walk_result_deinit(&result);
+	fw_walker_destroy(walker);
+	return code;
+}
+
+enum fw_code fw_report_create(const struct fw_snapshot *snapshot, const char *path,
+			      struct fw_symbols *symbols, const struct fw_report_options *options,
+			      struct fw_report **ret, struct fw_error *err)
+{
+	struct fw_report *r = calloc(1, sizeof(*r));
+	if (r != NULL)
+		r->private = calloc(1, sizeof(*r->private));
+	if (r == NULL || r->private == NULL) {
+		free(r);
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	}
+	fw_arena_init(&r->private->arena, 0);
+	r->private->symbols = symbols;
+	r->private->options = *options;
+	r->snapshot = snapshot;
+	r->path = path;
+	r->pointer_digits = snapshot->cpu->word_size == 4 ? 8 : 16;
+	r->crashed = snapshot->exception.present;
+	if (r->crashed) {
+		fw_crash_reason(snapshot, false, r->reason, sizeof(r->reason));
+		fw_crash_reason(snapshot, true, r->breakpad_reason, sizeof(r->breakpad_reason));
+		r->crash_address = fw_crash_address(snapshot);
+	}
+	enum fw_code code = compose_modules(r);
+	if (code != FW_OK)
+		fw_fail(err, code, NULL, "out of memory");
+	if (code == FW_OK)
+		code = select_threads(r, err);
+	if (code == FW_OK)
+		code = walk_threads(r, err);
+	if (code != FW_OK) {
+		fw_report_destroy(r);
+		return code;
+	}
+	finish_modules(r);
+	*ret = r;
+	return FW_OK;
+}
+
+void fw_report_destroy(struct fw_report *r)
+{
+	if (r == NULL)
+		return;
+	fw_arena_deinit(&r->private->arena);
+	free(r->private);
+	free(r);
+}
+
+static void find_unloaded(const struct fw_report *r, struct fw_report_frame *f)
+{
+	const struct fw_snapshot *s = r->snapshot;
+	for (uint32_t i = 0; i < s->num_unloaded; i++) {
+		const struct fw_unloaded_module *u = &s->unloaded[i];
+		if (f->lookup - u->base >= u->size ||
+		    f->num_unloaded == sizeof(f->unloaded) / sizeof(f->unloaded[0]))
+			continue;
+		f->unloaded[f->num_unloaded].name = base_name_or_none(u->code_file);
+		f->unloaded[f->num_unloaded++].offset = f->lookup - u->base;
+	}
+}
+
+static void clear_names(struct fw_report_frame *f)
+{
+	struct fw_str none = { NULL, 0 };
+	f->function = f->file = none;
+	f->function_offset = f->function_pc_offset = 0;
+	f->line = f->line_offset = 0;
+	f->have_line = false;
+	f->num_inlines = 0;
+}
+
+void fw_report_frame(struct fw_report *r, const struct fw_report_thread *thread,
+		     uint32_t index, struct fw_report_frame *f)
+{
+	const struct fw_frame *frame = &thread->frames[index];
+	f->index = index;
+	f->pc = frame->pc;
+	f->lookup = frame->lookup;
+	f->trust = frame->trust;
+	f->signal_frame = frame->signal_frame;
+	f->module = NULL;
+	f->module_name = (struct fw_str){ NULL, 0 };
+	f->module_offset = f->module_pc_offset = 0;
+	f->num_unloaded = 0;
+	f->regs = thread->regs != NULL ? &thread->regs[index] :
+		  index == 0 ? &thread->info->regs : NULL;
+	clear_names(f);
+	if (frame->module == FW_NO_MODULE) {
+		find_unloaded(r, f);
+		return;
+	}
+	const struct fw_report_module *m = &r->modules[frame->module];
+	f->module = m->info;
+	f->module_name = m->name;
+	f->module_offset = frame->lookup - m->info->base;
+	f->module_pc_offset = frame->pc - m->info->base;
+	// A signal trampoline is entered at its first byte, by no call.
+	uint64_t offset = frame->signal_frame ? f->module_pc_offset : f->module_offset;
+	if (m->symbols->image == NULL)
+		return;
+	fw_frame_names(m->symbols->image, offset, f->module_pc_offset, f);
+	if (__builtin_expect(atomic_load_explicit(&m->symbols->image->corrupt,
+						  memory_order_relaxed), 0) &&
+	    replace_image(r, frame->module)) {
+		clear_names(f);
+		if (m->symbols->image != NULL)
+			fw_frame_names(m->symbols->image, offset, f->module_pc_offset, f);
+	}
+}

@@ -1,0 +1,383 @@
+#include "lib/walk/walker.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { FW_LOWEST_PC = 4096 };	// nothing is ever mapped below (vm.mmap_min_addr, Windows' null page)
+
+static const char *const trust_names[FW_TRUST_COUNT] = {
+	"context", "cfi", "cfi_scan", "frame_pointer", "scan", "leaf", "prologue", "prewalked",
+};
+
+static const char *const stop_names[FW_STOP_COUNT] = {
+	"none", "end_of_stack", "no_rule", "memory_missing", "implausible", "limit",
+	"truncated_stack",
+};
+
+const char *fw_trust_name(enum fw_trust trust)
+{
+	return trust < FW_TRUST_COUNT ? trust_names[trust] : "unknown";
+}
+
+const char *fw_stop_name(enum fw_stop stop)
+{
+	return stop < FW_STOP_COUNT ? stop_names[stop] : "unknown";
+}
+
+enum fw_stop fw_walk_stop(struct fw_walker *w, enum fw_stop stop, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	vsnprintf(w->result->stop_detail, sizeof(w->result->stop_detail), format, args);
+	va_end(args);
+	return stop;
+}
+
+/** Make the registers in w->regs the current frame. */
+static inline void set_frame(struct fw_walker *w, enum fw_trust trust, bool exact)
+{
+	const struct fw_cpu *cpu = w->cpu;
+	w->frame.pc = w->regs.v[cpu->pc];
+	w->frame.sp = w->regs.v[cpu->sp];
+	w->frame.lookup = exact ? w->frame.pc : w->frame.pc - cpu->call_back;
+	w->frame.trust = (uint8_t)trust;
+	w->frame.signal_frame = false;
+	w->callee_params = w->next_params;
+	w->next_params = 0;
+}
+
+static enum fw_stop refuse_address(struct fw_walker *w, uint64_t pc)
+{
+	if (fw_walk_is_entry(w, &w->frame))
+		return fw_walk_stop(w, FW_STOP_END_OF_STACK,
+				    "no caller: the thread or program starts here");
+	return fw_walk_stop(w, FW_STOP_IMPLAUSIBLE,
+			    "return address 0x%llx is not in executable memory",
+			    (unsigned long long)pc);
+}
+
+/**
+ * Common checks of a caller whose registers are in w->regs already; w->frame
+ * is still the callee. @p old_sp is the callee's stack pointer.
+ */
+static enum fw_stop check_caller(struct fw_walker *w, enum fw_trust trust, uint64_t old_sp,
+				 bool exact)
+{
+	const struct fw_cpu *cpu = w->cpu;
+	uint64_t raw = w->regs.v[cpu->pc], pc = fw_walk_code_address(w, raw);
+	uint64_t sp = w->regs.v[cpu->sp];
+
+	w->thumb = cpu->id == FW_CPU_ARM && (raw & 1);
+	w->regs.v[cpu->pc] = pc;
+	if (pc < FW_LOWEST_PC)
+		return fw_walk_stop(w, FW_STOP_END_OF_STACK, "return address is 0x%llx",
+				    (unsigned long long)pc);
+	// A leaf function of a CPU with a link register uses no stack, but only
+	// the innermost frame can be one. A signal may come from another stack.
+	bool may_stay = fw_walk_is_context(w) && cpu->lr != FW_NO_REG;
+	if (!exact && (sp < old_sp || (sp == old_sp && !may_stay)))
+		return fw_walk_stop(w, FW_STOP_IMPLAUSIBLE,
+				    "the caller's stack pointer 0x%llx is not above 0x%llx",
+				    (unsigned long long)sp, (unsigned long long)old_sp);
+	uint64_t lookup = exact ? pc : pc - cpu->call_back;
+	struct fw_place place = fw_walk_locate(w, lookup);
+	if (place.exec == FW_EXEC_NO && !exact)
+		return refuse_address(w, pc);
+	if (place.module == FW_NO_MODULE && place.exec != FW_EXEC_YES && !exact &&
+	    fw_walk_is_entry(w, &w->frame))
+		return fw_walk_stop(w, FW_STOP_END_OF_STACK,
+				    "no caller: the thread or program starts here");
+	w->frame.module = place.module;
+	set_frame(w, trust, exact);
+	return FW_STOP_NONE;
+}
+
+enum fw_stop fw_walk_accept(struct fw_walker *w, const struct fw_caller *caller)
+{
+	uint64_t old_sp = w->regs.v[w->cpu->sp];
+	w->regs = caller->regs;
+	w->unverified = 0;
+	return check_caller(w, caller->trust, old_sp, false);
+}
+
+/** Leave a signal trampoline: the interrupted frame's registers are all in memory. */
+static enum fw_stop leave_trampoline(struct fw_walker *w)
+{
+	struct fw_regs regs = { 0 };
+	w->result->frames.data[w->result->frames.count - 1].signal_frame = true;
+	if (!w->arch->signal_frame(w, &regs))
+		return fw_walk_stop(w, FW_STOP_MEMORY_MISSING,
+				    "the signal frame at 0x%llx is not in the capture",
+				    (unsigned long long)w->frame.sp);
+	uint64_t old_sp = w->regs.v[w->cpu->sp];
+	w->regs = regs;
+	return check_caller(w, FW_TRUST_CFI, old_sp, true);
+}
+
+static enum fw_stop out_of_memory_words(struct fw_walker *w)
+{
+	if (w->have_stack && w->frame.sp >= w->stack_start && w->frame.sp <= w->stack_end)
+		return fw_walk_stop(w, FW_STOP_TRUNCATED_STACK,
+				    "the captured stack ends at 0x%llx",
+				    (unsigned long long)w->stack_end);
+	return fw_walk_stop(w, FW_STOP_MEMORY_MISSING, "no memory at stack pointer 0x%llx",
+			    (unsigned long long)w->frame.sp);
+}
+
+/** Frame pointer, leaf, scan: what is left when no rule could be used. */
+static enum fw_stop step_without_rule(struct fw_walker *w)
+{
+	struct fw_caller caller;
+	bool end = false;
+	if (w->entry_size != 0 && w->frame.lookup - w->entry < w->entry_size)
+		return fw_walk_stop(w, FW_STOP_END_OF_STACK, "the program's entry point");
+	if (fw_walk_is_trampoline(w, NULL))
+		return leave_trampoline(w);
+	if (!fw_walk_is_context(w) && fw_walk_is_entry(w, &w->frame))
+		return fw_walk_stop(w, FW_STOP_END_OF_STACK,
+				    "no caller: the thread or program starts here");
+	if (fw_walk_is_context(w)) {
+		struct fw_place place = fw_walk_locate(w, w->frame.lookup);
+		bool wild = place.module == FW_NO_MODULE || place.exec == FW_EXEC_NO;
+		if (w->arch->leaf(w, wild, &caller))
+			return fw_walk_accept(w, &caller);
+	}
+	if (w->arch->frame_pointer(w, &caller, &end))
+		return fw_walk_accept(w, &caller);
+	if (end)
+		return fw_walk_stop(w, FW_STOP_END_OF_STACK, "the frame pointer chain ends");
+	return fw_walk_scan(w);
+}
+
+static enum fw_stop rule_failed(struct fw_walker *w, enum fw_row_result result)
+{
+	if (result == FW_ROW_END)
+		return fw_walk_stop(w, FW_STOP_END_OF_STACK,
+				    "the return address is undefined: outermost frame");
+	// With a rule at hand everything below the CFA is the frame's own: if the
+	// return address is not in the capture, nothing found lower can be it.
+	if (result == FW_ROW_NO_MEMORY)
+		return out_of_memory_words(w);
+	w->cfi_failed = true;
+	return step_without_rule(w);
+}
+
+static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
+{
+	bool used = false;
+	w->cfi_failed = false;
+	if (!fw_walk_enter(w, w->frame.lookup))
+		return step_without_rule(w);
+	if (w->entry_size != 0 && w->frame.lookup - w->entry < w->entry_size)
+		return fw_walk_stop(w, FW_STOP_END_OF_STACK, "the program's entry point");
+	if (w->code_has_win) {
+		enum fw_stop stop = fw_walk_stack_win(w, &used);
+		if (used || stop != FW_STOP_NONE)
+			return stop;
+	}
+	if (w->code_image == NULL)
+		return step_without_rule(w);
+	uint64_t offset = w->frame.lookup - w->code_base;
+	uint32_t count = 0;
+	const struct fw_rule *rules = offset > UINT32_MAX ? NULL :
+		fw_image_cfi(w->code_image, (uint32_t)offset, &count);
+	if (rules == NULL)
+		return step_without_rule(w);
+	if (rules[0].flags & (FW_ROW_SIGNAL | FW_ROW_RA_IN_PC)) {
+		if (fw_walk_is_trampoline(w, rules))
+			return leave_trampoline(w);
+		if (rules[0].flags & FW_ROW_RA_IN_PC)
+			return step_without_rule(w);
+	}
+	uint64_t old_sp = w->regs.v[w->cpu->sp];
+	enum fw_row_result result = fw_row_apply(rules, count, &w->code_image->programs, w->cpu,
+						 &w->regs, &w->memory);
+	if (result != FW_ROW_OK)
+		return rule_failed(w, result);
+	w->unverified = 0;
+	return check_caller(w, FW_TRUST_CFI, old_sp, false);
+}
+
+__attribute__((noinline)) enum fw_stop fw_walk_step(struct fw_walker *w)
+{
+	// The common case: the callee and its caller lie in the module looked at
+	// last, a plain rule applies, the stack grows. Everything else, and
+	// everything doubtful, goes through slow_step with the same checks.
+	uint64_t lookup = w->frame.lookup;
+	if (__builtin_expect(lookup - w->code_start >= w->code_size || w->code_has_win ||
+			     w->code_image == NULL || lookup - w->entry < w->entry_size, 0))
+		return slow_step(w);
+	uint64_t offset = lookup - w->code_base;
+	uint32_t count;
+	const struct fw_rule *rules = fw_image_cfi(w->code_image, (uint32_t)offset, &count);
+	if (__builtin_expect(rules == NULL || rules[0].flags != 0, 0))
+		return slow_step(w);
+	const struct fw_cpu *cpu = w->cpu;
+	uint64_t old_sp = w->regs.v[cpu->sp];
+	enum fw_row_result result = fw_row_apply(rules, count, &w->code_image->programs, cpu,
+						 &w->regs, &w->memory);
+	if (__builtin_expect(result != FW_ROW_OK, 0))
+		return w->cfi_failed = false, rule_failed(w, result);
+	w->unverified = 0;
+	uint64_t pc = w->regs.v[cpu->pc];
+	if (__builtin_expect(pc - cpu->call_back - w->code_start < w->code_size &&
+			     w->regs.v[cpu->sp] > old_sp && cpu->lr == FW_NO_REG, 1)) {
+		w->frame.module = w->code_module;
+		set_frame(w, FW_TRUST_CFI, false);
+		return FW_STOP_NONE;
+	}
+	return check_caller(w, FW_TRUST_CFI, old_sp, false);
+}
+
+static void prepare_stack(struct fw_walker *w, const struct fw_thread_info *thread)
+{
+	// The stack is the segment that holds sp: the one the thread record names
+	// may be empty (Windows) or another (alternate signal stack).
+	const struct fw_segment *s = fw_memory_find(&w->snapshot->memory,
+						    thread->regs.v[w->cpu->sp]);
+	if (s == NULL && thread->stack_size != 0)
+		s = fw_memory_find(&w->snapshot->memory, thread->stack_start);
+	w->have_stack = s != NULL;
+	if (s != NULL) {
+		w->stack_start = s->start;
+		w->stack_end = s->start + s->size;
+	}
+}
+
+static bool begin(struct fw_walker *w, const struct fw_thread_info *thread)
+{
+	struct fw_walk_result *r = w->result;
+	r->frames.count = 0;
+	r->regs.count = 0;
+	r->num_candidates = 0;
+	r->corrupt_module = FW_NO_MODULE;
+	r->stop_detail[0] = '\0';
+	w->memory.size = 0;
+	w->callee_params = w->next_params = w->unverified = 0;
+	w->thumb = false;
+	if (!thread->have_context) {
+		r->stop = fw_walk_stop(w, FW_STOP_NO_RULE, "no registers: %s",
+				       thread->context_error ? thread->context_error : "none captured");
+		return false;
+	}
+	if (w->arch == NULL) {
+		r->stop = fw_walk_stop(w, FW_STOP_NO_RULE, "stacks of this CPU are not walked");
+		return false;
+	}
+	w->regs = thread->regs;
+	prepare_stack(w, thread);
+	w->frame = (struct fw_frame){ .trust = FW_TRUST_CONTEXT };
+	uint64_t pc = fw_walk_code_address(w, w->regs.v[w->cpu->pc]);
+	if (fw_walk_locate(w, pc).module != FW_NO_MODULE)
+		w->regs.v[w->cpu->pc] = pc;
+	w->frame.module = fw_walk_locate(w, w->regs.v[w->cpu->pc]).module;
+	set_frame(w, FW_TRUST_CONTEXT, true);
+	return true;
+}
+
+static bool out_of_time(const struct timespec *start)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec - start->tv_sec > FW_MAX_WALK_SECONDS;
+}
+
+enum fw_code fw_walk_thread(struct fw_walker *w, uint32_t index, struct fw_walk_result *r)
+{
+	struct timespec start;
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	w->result = r;
+	if (!begin(w, &w->snapshot->threads[index]))
+		return FW_OK;
+	r->stop = FW_STOP_NONE;
+	while (r->stop == FW_STOP_NONE) {
+		if (!fw_vec_push(&r->frames, w->frame) ||
+		    (w->options.keep_registers && !fw_vec_push(&r->regs, w->regs)))
+			return FW_NO_MEMORY;
+		if (r->frames.count >= w->options.max_frames)
+			r->stop = fw_walk_stop(w, FW_STOP_LIMIT, "%u frames", w->options.max_frames);
+		else if (r->frames.count % 4096 == 0 && out_of_time(&start))
+			r->stop = fw_walk_stop(w, FW_STOP_LIMIT, "%d seconds", FW_MAX_WALK_SECONDS);
+		else
+			r->stop = fw_walk_step(w);
+	}
+	for (uint32_t i = 0; i < w->snapshot->num_modules; i++)
+		if (w->images[i] != NULL && atomic_load(&w->images[i]->corrupt))
+			r->corrupt_module = i;
+	return FW_OK;
+}
+
+void fw_walk_result_deinit(struct fw_walk_result *r)
+{
+	fw_vec_deinit(&r->frames);
+	fw_vec_deinit(&r->regs);
+}
+
+static const struct fw_walk_arch *arch_of(enum fw_cpu_id id)
+{
+	switch (id) {
+	case FW_CPU_X86: return &fw_walk_arch_x86;
+	case FW_CPU_AMD64: return &fw_walk_arch_amd64;
+	case FW_CPU_ARM: return &fw_walk_arch_arm;
+	case FW_CPU_ARM64: return &fw_walk_arch_arm64;
+	case FW_CPU_UNKNOWN: case FW_CPU_PPC: case FW_CPU_PPC64: case FW_CPU_SPARC:
+	case FW_CPU_MIPS: case FW_CPU_MIPS64: case FW_CPU_RISCV32: case FW_CPU_RISCV64:
+		break;
+	}
+	return NULL;
+}
+
+/** Address bits that can be code on arm64: up to the highest module, at least 2^47
+ *  (Apple's split); above them lies the pointer authentication code. */
+static uint64_t code_address_bits(const struct fw_snapshot *s)
+{
+	uint64_t top = (UINT64_C(1) << 47) - 1;
+	for (uint32_t i = 0; i < s->num_modules; i++) {
+		uint64_t last = s->modules[i].base + s->modules[i].size - 1;
+		if (s->modules[i].size != 0 && last > top)
+			top = last;
+	}
+	return UINT64_MAX >> __builtin_clzll(top);
+}
+
+enum fw_code fw_walker_create(const struct fw_snapshot *snapshot,
+			      const struct fw_walk_source *source,
+			      const struct fw_walk_options *options,
+			      struct fw_walker **ret, struct fw_error *err)
+{
+	struct fw_walker *w = calloc(1, sizeof(*w));
+	uint32_t n = snapshot->num_modules;
+	if (w != NULL) {
+		w->images = calloc(n + 1, sizeof(*w->images));
+		w->image_asked = calloc(n + 1, 1);
+	}
+	if (w == NULL || w->images == NULL || w->image_asked == NULL) {
+		fw_walker_destroy(w);
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	}
+	w->snapshot = snapshot;
+	w->source = *source;
+	w->options = *options;
+	w->cpu = snapshot->cpu;
+	w->arch = arch_of(w->cpu->id);
+	w->pac_mask = w->cpu->id == FW_CPU_ARM64 ? code_address_bits(snapshot) : UINT64_MAX;
+	w->code_module = w->main_module = FW_NO_MODULE;
+	fw_memory_view_init(&w->memory, &snapshot->memory);
+	if (snapshot->have_entry) {
+		w->entry = snapshot->entry;
+		w->entry_size = FW_ENTRY_SIZE;
+	}
+	*ret = w;
+	return FW_OK;
+}
+
+void fw_walker_destroy(struct fw_walker *w)
+{
+	if (w == NULL)
+		return;
+	free(w->images);
+	free(w->image_asked);
+	free(w);
+}

@@ -1,0 +1,140 @@
+#ifndef FW_WALK_WALKER_H
+#define FW_WALK_WALKER_H
+
+#include "lib/walk/walk.h"
+
+/**
+ * A walker between two frames. `frame` and `regs` describe the innermost frame
+ * not yet left; a step turns them into its caller's. Internal to lib/walk.
+ */
+struct fw_walker {
+	const struct fw_snapshot *snapshot;
+	struct fw_walk_source source;
+	struct fw_walk_options options;
+	const struct fw_cpu *cpu;
+	const struct fw_walk_arch *arch;
+
+	struct fw_regs regs;
+	struct fw_frame frame;
+	struct fw_memory_view memory;
+
+	// the stretch of executable memory of one module looked at last: nearly
+	// every look-up ends here
+	uint64_t code_start, code_size;
+	uint64_t code_base;		// of the module
+	uint32_t code_module;
+	const struct fw_image *code_image;
+	bool code_has_win;		// STACK WIN comes before CFI there
+
+	// where the program itself starts: its function has no caller
+	uint64_t entry, entry_size;	// size 0: unknown
+	uint32_t main_module;
+	bool entry_refined;
+
+	uint64_t pac_mask;		// bits of a code address; all ones: nothing to strip
+	uint32_t callee_params;		// bytes of stack parameters of the frame's callee (x86)
+	uint32_t next_params;		// the same for the frame after the next step
+	bool thumb;			// the frame's pc had the Thumb bit
+	bool have_stack;
+	uint64_t stack_start, stack_end;	// the thread's stack as far as captured
+	uint32_t unverified;		// unverified steps in a row
+	bool cfi_failed;		// CFI covers the frame but could not be used
+
+	struct fw_walk_result *result;
+	const struct fw_image **images;	// per module, once asked for
+	uint8_t *image_asked;
+};
+
+/** Code that may hold a pc: what locate says of an address. */
+enum fw_exec { FW_EXEC_NO, FW_EXEC_UNKNOWN, FW_EXEC_YES };
+
+struct fw_place {
+	uint32_t module;		// FW_NO_MODULE: none
+	enum fw_exec exec;
+};
+
+/** A possible caller: registers and how they were found. */
+struct fw_caller {
+	struct fw_regs regs;
+	enum fw_trust trust;
+};
+
+/** What is special about a CPU. Hooks get the walker at the callee's frame. */
+struct fw_walk_arch {
+	/** Registers by the frame record that fp points at; false: no valid record.
+	 *  *ret_end: the record says that the chain ends here. */
+	bool (*frame_pointer)(struct fw_walker *w, struct fw_caller *ret, bool *ret_end);
+	/** The return address is still in a register or on top of the stack:
+	 *  context frames in a function without a frame, or at a wild pc. */
+	bool (*leaf)(struct fw_walker *w, bool wild, struct fw_caller *ret);
+	/** After the scan found `value` at `slot`: which other registers survive. */
+	void (*scanned)(struct fw_walker *w, uint64_t slot, struct fw_regs *regs);
+	/** Do the bytes before a return address end in a call? @p code holds the
+	 *  @p n bytes up to the address. */
+	bool (*call_before)(const uint8_t *code, unsigned n, bool thumb);
+	/** Registers of the frame that a signal interrupted; w->frame is the trampoline. */
+	bool (*signal_frame)(struct fw_walker *w, struct fw_regs *ret);
+	/** Is the trampoline's code at the frame's pc? */
+	bool (*is_trampoline)(const uint8_t *code, unsigned n);
+	unsigned trampoline_bytes;	// how many to show is_trampoline
+	unsigned call_bytes;		// how many before the address to show call_before
+};
+
+extern const struct fw_walk_arch fw_walk_arch_x86, fw_walk_arch_amd64, fw_walk_arch_arm,
+	fw_walk_arch_arm64;
+
+// walk.c
+/** One step: from w->frame to its caller. The hot path of framewalk. */
+enum fw_stop fw_walk_step(struct fw_walker *w);
+/** Take @p caller as the frame's caller if it can be one. FW_STOP_NONE: taken. */
+enum fw_stop fw_walk_accept(struct fw_walker *w, const struct fw_caller *caller);
+/** Stop with a reason in words. */
+__attribute__((format(printf, 3, 4)))
+enum fw_stop fw_walk_stop(struct fw_walker *w, enum fw_stop stop, const char *format, ...);
+
+// place.c
+struct fw_place fw_walk_locate(struct fw_walker *w, uint64_t address);
+/** Point the code cache at @p address; false: not inside a module's code. */
+bool fw_walk_enter(struct fw_walker *w, uint64_t address);
+const struct fw_image *fw_walk_image(struct fw_walker *w, uint32_t module);
+/** n code bytes at @p address from the capture or a matching file. */
+bool fw_walk_code(struct fw_walker *w, uint64_t address, uint8_t *out, unsigned n);
+/** Name of the function at @p lookup, {NULL,0} when unknown. *ret_start: its first address. */
+struct fw_str fw_walk_function(struct fw_walker *w, uint64_t lookup, uint64_t *ret_start);
+/** A function of the system's that no function called (_start, clone ...). */
+bool fw_walk_is_entry(struct fw_walker *w, const struct fw_frame *frame);
+
+// evidence.c
+enum fw_evidence {
+	FW_EVIDENCE_NONE,	// cannot be a return address
+	FW_EVIDENCE_NO_CALL,	// in code we have, and no call stands before it
+	FW_EVIDENCE_UNVERIFIED,	// in executable memory of a module; its code is not to be had
+	FW_EVIDENCE_CALL,	// and the instruction before it is a call
+};
+/** How well @p address is supported as a return address. */
+enum fw_evidence fw_walk_evidence(struct fw_walker *w, uint64_t address);
+/** Strip pointer authentication and the Thumb bit from a code address. */
+uint64_t fw_walk_code_address(const struct fw_walker *w, uint64_t value);
+
+// scan.c
+enum fw_stop fw_walk_scan(struct fw_walker *w);
+
+// signal.c
+/** Is w->frame a signal trampoline? By its rule's shape, its name or its code. */
+bool fw_walk_is_trampoline(struct fw_walker *w, const struct fw_rule *rules);
+
+// stack_win.c (x86)
+/** FW_STOP_NONE and *ret_used: stepped. Not used: no record, or it failed. */
+enum fw_stop fw_walk_stack_win(struct fw_walker *w, bool *ret_used);
+
+static inline bool fw_walk_read(struct fw_walker *w, uint64_t address, uint64_t *ret)
+{
+	return fw_memory_read(&w->memory, address & w->cpu->word_mask, w->cpu->word_size, ret);
+}
+
+static inline bool fw_walk_is_context(const struct fw_walker *w)
+{
+	return w->frame.trust == FW_TRUST_CONTEXT;
+}
+
+#endif
