@@ -78,6 +78,72 @@ $(O)/tests/unit: $(O)/tests/main.o $(TEST_OBJ) $(O)/libframewalk.a
 unit: $(O)/tests/unit $(O)/framewalk ## unit tests only; RUN=suite runs one
 	CORPUS='$(CORPUS)' FRAMEWALK=$(O)/framewalk CK_RUN_SUITE='$(RUN)' $(O)/tests/unit
 
+# --- what a newcomer types -------------------------------------------------
+
+deps: ## install the Debian packages that building needs, where missing
+	@sh tests/packages.sh $(PACKAGES_RUN)
+deps-test: ## and those that the tests need
+	@sh tests/packages.sh $(PACKAGES_RUN) $(PACKAGES_TEST)
+
+DEMO := testdata/threads
+demo: deps ## install what is missing, build, and read a shipped crash
+	@$(MAKE) --no-print-directory all
+	$(O)/framewalk stack $(DEMO)/crash.dmp -s $(DEMO)
+
+check: deps-test ## install what is missing, build, run all tests
+	@$(MAKE) --no-print-directory check-all
+
+# Each part writes TAP; tests/summary.sh adds them up and sets the exit status.
+TAP := $(O)/tap
+TEST_ENV = CORPUS='$(abspath $(CORPUS))' FRAMEWALK='$(abspath $(O))/framewalk' TESTDATA='$(CURDIR)/testdata' \
+	BUILD='$(abspath $(O))'
+check-all: all $(O)/tests/unit $(O)/tests/regress
+	@rm -rf $(TAP); mkdir -p $(TAP)
+	-@$(TEST_ENV) CK_TAP_LOG_FILE_NAME=$(TAP)/unit.tap $(O)/tests/unit > $(TAP)/unit.log 2>&1; echo "exit $$?" >> $(TAP)/unit.tap
+	-@$(TEST_ENV) sh tests/cli/run > $(TAP)/cli.tap; echo "exit $$?" >> $(TAP)/cli.tap
+	-@for l in tests/lint/*.sh; do $(TEST_ENV) sh $$l; done > $(TAP)/lint.tap; echo "exit $$?" >> $(TAP)/lint.tap
+	-@$(O)/tests/regress tests/fuzz/corpus > $(TAP)/regress.tap; echo "exit $$?" >> $(TAP)/regress.tap
+	@sh tests/summary.sh $(TAP)/*.tap
+
+# --- fuzzing ----------------------------------------------------------------
+
+# The same targets without libFuzzer: every corpus file once, in make check.
+REGRESS_OBJ := $(FUZZERS:%=$(O)/tests/fuzz/fuzz_%.o)
+$(O)/tests/fuzz/fuzz_%.o: FW_CFLAGS += -DLLVMFuzzerTestOneInput=fuzz_$*
+$(O)/tests/fuzz/targets.inc: $(O)/flags $(FUZZERS:%=tests/fuzz/fuzz_%.c)
+	@mkdir -p $(@D); for f in $(FUZZERS); do echo "TARGET($$f)"; done > $@
+$(O)/tests/fuzz/regress.o: $(O)/tests/fuzz/targets.inc
+$(O)/tests/fuzz/regress.o: FW_CFLAGS += -I$(O)/tests/fuzz
+$(O)/tests/regress: $(O)/tests/fuzz/regress.o $(REGRESS_OBJ) $(O)/libframewalk.a
+	$(say) LD $@
+	$(Q)$(CC) $(LDFLAGS) $(FW_LDFLAGS) -o $@ $(O)/tests/fuzz/regress.o $(REGRESS_OBJ) $(O)/libframewalk.a $(LIBS)
+
+SECONDS ?= 60
+fuzz-%: ## fuzz-sym, fuzz-minidump ...: libFuzzer under ASan+UBSan, SECONDS=600
+	@$(MAKE) --no-print-directory O=build-fuzz CC=clang SAN=fuzzer-no-link,address,undefined build-fuzz/fuzz_$*
+	@mkdir -p build-fuzz/corpus/$*
+	ASAN_OPTIONS=detect_leaks=1 build-fuzz/fuzz_$* -max_total_time=$(SECONDS) -timeout=2 -rss_limit_mb=512 \
+		-print_final_stats=1 -artifact_prefix=build-fuzz/$*- build-fuzz/corpus/$* tests/fuzz/corpus/$*
+build-fuzz/fuzz_%: tests/fuzz/fuzz_%.c $(O)/libframewalk.a
+	$(Q)$(CC) $(FW_CFLAGS) $(CFLAGS) -fsanitize=fuzzer,address,undefined -o $@ $< $(O)/libframewalk.a $(LIBS)
+fuzz: $(FUZZERS:%=fuzz-%) ## every target in turn
+
+# --- longer work, each with its own target ------------------------------------
+
+asan: ## unit tests and fuzz corpora under ASan+UBSan
+	@$(MAKE) --no-print-directory O=build-asan SAN=address,undefined CFLAGS='-O1 -g' build-asan/framewalk build-asan/tests/unit build-asan/tests/regress
+	$(subst $(abspath $(O)),$(abspath build-asan),$(TEST_ENV)) CK_FORK=no build-asan/tests/unit
+	build-asan/tests/regress tests/fuzz/corpus > /dev/null
+tsan: ## unit tests of threads under TSan
+	@$(MAKE) --no-print-directory O=build-tsan SAN=thread CFLAGS='-O1 -g' build-tsan/framewalk build-tsan/tests/unit
+	$(subst $(abspath $(O)),$(abspath build-tsan),$(TEST_ENV)) CK_FORK=no build-tsan/tests/unit
+sweep: all ## mutated dumps and symbol files through the program: COUNT=10000 SEED=1
+	$(TEST_ENV) python3 tests/sweep.py --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
+bench: all ## instructions and memory of the main jobs, against their bars
+	$(TEST_ENV) sh tests/bench/bench.sh
+fresh: ## both README commands in a minimal Debian 12 made with mmdebstrap (root)
+	sh tests/fresh.sh
+
 clean: ## remove what was built
 	rm -rf $(O) build*/
 
@@ -85,6 +151,6 @@ help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 FORCE:
-.PHONY: all unit clean help FORCE
+.PHONY: all unit deps deps-test demo check check-all fuzz asan tsan sweep bench fresh clean help FORCE
 .DELETE_ON_ERROR:
--include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(O)/tests/main.d
+-include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(O)/tests/main.d $(REGRESS_OBJ:.o=.d)
