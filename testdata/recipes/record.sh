@@ -5,29 +5,13 @@
 # usage: record.sh [case ...]          (root, on Debian 12 amd64; all cases by default)
 # HANDLER: chrome_crashpad_handler, from Debian's package chromium-common.
 # OUT: where the case folders are written (default: the parent of this folder).
-# Needs gcc gcc-multilib binutils gdb libc6-dbg python3 util-linux.
+# Needs gcc g++ gcc-multilib binutils gdb libc6-dbg llvm-14 python3 util-linux.
+# cases.txt lists the cases; readme.sh afterwards renews ../README.md.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 HANDLER=${HANDLER:-/usr/lib/chromium/chrome_crashpad_handler}
+[ -x "$HANDLER" ] || { echo "record.sh: no Crashpad handler at $HANDLER (set HANDLER)" >&2; exit 1; }
 OUT=${OUT:-$(dirname "$here")}
-
-# case: source, gcc options, stack limit in KiB, argument of the program
-cases() {
-	cat <<-EOF
-	null null.c -O2 8192 -
-	threads threads.c -O2,-pthread 8192 -
-	overflow overflow.c -O1 64 -
-	deep deep.c -O1 8192 -
-	jump-null jump.c -O2 8192 -
-	jump-bad jump.c -O2 8192 bad
-	libcall libcall.c -O2 8192 -
-	abort abort.c -O2 8192 -
-	divide divide.c -O2 8192 -
-	signal-raise signal.c -O2 8192 -
-	signal-trap signal.c -O2 8192 trap
-	null-x86 null.c -O2,-m32 8192 -
-	EOF
-}
 
 # Runs inside new mount, pid and uts namespaces, so that paths, pids and names in
 # the dump are the same on every machine.
@@ -54,20 +38,28 @@ inside() {
 	chmod +x /opt/app/dump /opt/app/truth
 	cd /opt/app
 	set -- "/opt/app/$name"
-	[ "$argument" = - ] || set -- "$@" "$argument"
+	[ -z "$argument" ] || set -- "$@" "$argument"
 	ulimit -S -s "$limit"
 	env -i setarch -R "$@" > "$work/log" 2>&1 || true
 	find /opt/db -name '*.dmp' -exec cp {} "$work/crash.dmp" \;
 }
 
 record() {
-	case=$1 source=$2 options=$(echo "$3" | tr , ' ') limit=$4 argument=$5
-	name=${source%.c}
+	case=$1 source=$2 options=$3 limit=$4 argument=$5 symbol_options=$6
+	name=${source%.c*}
 	work=$(mktemp -d)
 	export case work HANDLER
-	# shellcheck disable=SC2086
-	(cd "$here/src" && gcc -std=gnu11 -g $options "-ffile-prefix-map=$here/src=/src" \
-		-Wl,--build-id=sha1 -o "$work/$name" "$source" report.c)
+	# Names and ids must not depend on where this is: /src stands for the folder.
+	(
+		cd "$here/src"
+		set -- -g $options "-ffile-prefix-map=$here/src=/src"
+		gcc -std=gnu11 "$@" -c -o "$work/report.o" report.c
+		driver=gcc
+		[ "${source%.cc}" = "$source" ] || driver=g++
+		$driver "$@" -c -o "$work/program.o" "$source"
+		cd "$work"
+		$driver $options -Wl,--build-id=sha1 -o "$name" program.o report.o
+	)
 	gcc -O2 -shared -fPIC -o "$work/release.so" "$here/src/release.c"
 	unshare --mount --pid --uts --fork --mount-proc sh "$here/record.sh" --inside "$name" "$limit" "$argument"
 	if [ ! -s "$work/crash.dmp" ] || [ ! -s "$work/truth.txt" ]; then
@@ -80,8 +72,18 @@ record() {
 	cp "$work/crash.dmp" "$work/truth.txt" "$OUT/$case/"
 	chmod 644 "$OUT/$case/crash.dmp"
 	strip -o "$OUT/$case/bin/$name" "$work/$name"
-	[ -z "${SYM-}" ] || python3 "$here/symbols.py" "$OUT/$case" "$work/$name"
-	ls -l "$OUT/$case/crash.dmp" && wc -l "$OUT/$case/truth.txt"
+	python3 "$here/elf2sym.py" $symbol_options --store "$OUT/$case/symbols" "$work/$name"
+	# Of the system's libraries only what the true stacks cross.
+	grep -v ' /opt/' "$work/truth.txt.modules" | while read -r module library; do
+		grep -q -F "$module+0x" "$work/truth.txt" || continue
+		id=$(readelf -n "$library" | sed -n 's/.*Build ID: //p')
+		debug=/usr/lib/debug/.build-id/$(echo "$id" | cut -c 1-2)/$(echo "$id" | cut -c 3-).debug
+		[ -f "$debug" ] || debug=$library
+		python3 "$here/elf2sym.py" --store "$OUT/$case/symbols" --truth "$work/truth.txt" \
+			--debug "$debug" "$library"
+	done
+	python3 "$here/check.py" "$OUT/$case"
+	echo "$case: $(stat -c %s "$OUT/$case/crash.dmp") bytes, $(wc -l < "$OUT/$case/truth.txt") lines"
 	rm -rf "$work"
 }
 
@@ -90,7 +92,7 @@ if [ "${1-}" = --inside ]; then
 	inside "$@"
 	exit
 fi
-cases | while read -r case source options limit argument; do
+grep -v '^#' "$here/cases.txt" | while IFS='|' read -r case source options limit argument symbols what; do
 	[ $# -eq 0 ] || case " $* " in *" $case "*) ;; *) continue ;; esac
-	record "$case" "$source" "$options" "$limit" "$argument" < /dev/null
+	record "$case" "$source" "$options" "$limit" "$argument" "$symbols" < /dev/null
 done

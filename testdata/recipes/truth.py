@@ -1,11 +1,13 @@
 # Run by gdb, attached to a crashed process that waits in its signal handler
 # (see record.sh): writes every thread's true stack, one frame a line:
-#   <module>+0x<offset> <function> <file>:<line>[ flags]
-# pc is the raw program counter, so a return address for callers. Unknown fields
+#   <module>+0x<offset>	<function>	<file>:<line>[	<flag>]
+# with tabs between the fields (C++ names have spaces). pc is the raw program counter, so a return address for callers. Unknown fields
 # are "-"; an address in no module is "-+0x<address>". Flags: "inline" (a call
 # that was inlined, so it shares its pc with the next line) and "signal" (the
 # trampoline a signal handler returns to).
 import os
+import re
+import subprocess
 import gdb
 
 out = open(os.environ["TRUTH_OUT"], "w")
@@ -23,11 +25,19 @@ for line in open("/proc/%d/maps" % pid):
         maps.append((start, end, name))
 
 
+def short_name(name, known={"[vdso]": "linux-vdso.so.1"}):
+    """The name that Crashpad gives: the DT_SONAME, or else the file's."""
+    if name not in known:
+        dynamic = subprocess.run(["readelf", "-dW", name], stdout=subprocess.PIPE, universal_newlines=True).stdout
+        soname = re.search(r"Library soname: \[(.*)\]", dynamic)
+        known[name] = soname.group(1) if soname else os.path.basename(name)
+    return known[name]
+
+
 def module_of(pc):
     for start, end, name in maps:
         if start <= pc < end:
-            short = "linux-vdso.so.1" if name == "[vdso]" else os.path.basename(name)
-            return "%s+0x%x" % (short, pc - base_of[name])
+            return "%s+0x%x" % (short_name(name), pc - base_of[name])
     return "-+0x%x" % pc
 
 
@@ -53,13 +63,22 @@ def write_thread(thread, crashed):
         frame = frame.older()
     out.write("thread %d %s%s\n" % (thread.ptid[1], thread.name or "-", " crashed" if crashed else ""))
     while frame is not None:
+        # gdb shows functions that jumped to the next one, from call site
+        # records; they have left no frame on the stack.
+        if frame.type() == gdb.TAILCALL_FRAME:
+            frame = frame.older()
+            continue
         flags = ""
-        function, source = frame.name() or "-", source_of(frame)
+        symbol = frame.function()
+        function = symbol.print_name if symbol else frame.name() or "-"
+        if function.startswith("main("):
+            function = "main"  # not mangled, even in C++
+        source = source_of(frame)
         if frame.type() == gdb.SIGTRAMP_FRAME:
-            flags, source = " signal", "-"
+            flags, source = "\tsignal", "-"
         elif frame.type() == gdb.INLINE_FRAME:
-            flags = " inline"
-        out.write("%s %s %s%s\n" % (module_of(frame.pc()), function.replace(" ", ""), source, flags))
+            flags = "\tinline"
+        out.write("%s\t%s\t%s%s\n" % (module_of(frame.pc()), function, source, flags))
         frame = frame.older()
 
 
@@ -71,3 +90,7 @@ for thread in [t for t in threads if t.ptid[1] == crashing]:
 for thread in [t for t in threads if t.ptid[1] != crashing]:
     write_thread(thread, False)
 out.close()
+with open(os.environ["TRUTH_OUT"] + ".modules", "w") as modules:
+    for name in base_of:
+        if name.startswith("/"):
+            modules.write("%s %s\n" % (short_name(name), name))
