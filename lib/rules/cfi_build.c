@@ -6,9 +6,7 @@
 #include "lib/rules/cfi_table.h"
 
 enum {
-	BLOCKS = 1 << (FW_CFI_PAGE_SHIFT - FW_CFI_BLOCK_SHIFT),
-	STARTS_BYTES = (BLOCKS + 1) * 4,
-	PAD = 16,
+	TABLE_BYTES = FW_CFI_BLOCKS * 4,
 	PAGES = 1 << (32 - FW_CFI_PAGE_SHIFT),
 };
 
@@ -71,48 +69,74 @@ static bool add_row_0(struct fw_cfi_builder *b)
 	       fw_vec_push(&b->row_first, 0);
 }
 
-// Bytes of a page with n entries, to a multiple of 4.
-static size_t page_bytes(size_t n, bool wide, size_t *ret_rows)
+// Bytes of a block of m + 1 rows, to a multiple of 2.
+static size_t block_bytes(uint32_t m, bool wide)
 {
-	size_t align = wide ? 4 : 2;
-	*ret_rows = STARTS_BYTES + ((n + PAD + align - 1) & ~(align - 1));
-	return (*ret_rows + n * align + 3) & ~(size_t)3;
+	return ((size_t)(m + 1) * (wide ? 4 : 2) + m + 1) & ~(size_t)1;
+}
+
+static uint32_t block_word(size_t offset, uint32_t m, bool wide)
+{
+	return (uint32_t)offset << 8 | (m > 16 || wide ? FW_CFI_LONG : 0) | m;
+}
+
+static uint32_t load32(const uint8_t *p)
+{
+	uint32_t v;
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static void put_row(uint8_t *rows, bool wide, uint32_t i, uint32_t row)
+{
+	uint16_t narrow = (uint16_t)row;
+	if (wide)
+		memcpy(rows + (size_t)i * 4, &row, sizeof(row));
+	else
+		memcpy(rows + (size_t)i * 2, &narrow, sizeof(narrow));
+}
+
+// Append the page at `from` of a narrow table, which is whole and ours.
+static void widen_page(uint8_t *to, size_t *count, const uint8_t *from)
+{
+	uint8_t *page = to + *count;
+	size_t size = TABLE_BYTES;
+	for (uint32_t b = 0; b < FW_CFI_BLOCKS; b++) {
+		uint32_t block = load32(from + b * 4), m = block & 0xff;
+		if (!(block & FW_CFI_WHOLE)) {
+			const uint8_t *old = from + (size_t)(block >> 9) * 2;
+			uint8_t *rows = page + size;
+			for (uint32_t i = 0; i <= m; i++) {
+				uint16_t row;
+				memcpy(&row, old + i * 2, sizeof(row));
+				put_row(rows, true, i, row);
+			}
+			memcpy(rows + (m + 1) * 4, old + (m + 1) * 2, m);
+			block = block_word(size, m, true);
+			size += block_bytes(m, true);
+		}
+		memcpy(page + b * 4, &block, sizeof(block));
+	}
+	*count += (size + 3) & ~(size_t)3;
 }
 
 // Past 65,535 the rows of the pages already written get 32 bits.
 static enum fw_code widen(struct fw_cfi_builder *b)
 {
 	FW_VEC(uint8_t) pages = { 0 };
-	size_t size = 0, rows, wide_rows;
-	uint32_t n;
-	for (size_t i = 0; i < b->dir.count; i++) {
-		if (b->dir.data[i] & FW_CFI_WHOLE)
-			continue;
-		memcpy(&n, b->pages.data + b->dir.data[i] + BLOCKS * 4, sizeof(n));
-		size += page_bytes(n, true, &wide_rows);
-	}
-	if (size >= FW_CFI_WHOLE)
+	size_t most = b->pages.count * 2;	// a block grows to less than 5/3
+	if (most >= FW_CFI_WHOLE)
 		return FW_LIMIT;
-	if (size && !fw_vec_reserve(&pages, size))
+	if (most && !fw_vec_reserve(&pages, most))
 		return FW_NO_MEMORY;
+	if (most)
+		memset(pages.data, 0, most);
 	for (size_t i = 0; i < b->dir.count; i++) {
-		if (b->dir.data[i] & FW_CFI_WHOLE)
+		uint32_t at = b->dir.data[i];
+		if (at & FW_CFI_WHOLE)
 			continue;
-		const uint8_t *from = b->pages.data + b->dir.data[i];
-		uint8_t *to = pages.data + pages.count;
-		memcpy(&n, from + BLOCKS * 4, sizeof(n));
-		page_bytes(n, false, &rows);
-		size_t bytes = page_bytes(n, true, &wide_rows);
-		memset(to, 0, bytes);
-		memcpy(to, from, STARTS_BYTES + n);
-		for (size_t e = 0; e < n; e++) {
-			uint16_t narrow;
-			memcpy(&narrow, from + rows + e * 2, sizeof(narrow));
-			uint32_t row = narrow;
-			memcpy(to + wide_rows + e * 4, &row, sizeof(row));
-		}
 		b->dir.data[i] = (uint32_t)pages.count;
-		pages.count += bytes;
+		widen_page(pages.data, &pages.count, b->pages.data + at);
 	}
 	fw_vec_deinit(&b->pages);
 	b->pages.data = pages.data;
@@ -125,78 +149,94 @@ static enum fw_code widen(struct fw_cfi_builder *b)
 enum fw_code fw_cfi_add_row(struct fw_cfi_builder *b, const struct fw_row *row, uint32_t *ret)
 {
 	assert(row->count >= 2 && row->count <= FW_CPU_REGS + 2);
-	size_t bytes = row->count * sizeof(row->rules[0]);
-	uint32_t id = num_rows(b) ? num_rows(b) : 1;
+	struct fw_rule rules[FW_CPU_REGS + 2];
+	uint32_t n = row->count, id = num_rows(b) ? num_rows(b) : 1;
+	bool plain = row->rules[0].kind == FW_RULE_REG;
+	for (uint32_t i = 0; i < n; i++) {
+		rules[i] = row->rules[i];
+		plain &= i == 0 || rules[i].kind == FW_RULE_LOAD_CFA;
+	}
+	rules[0].flags = (uint8_t)((rules[0].flags & ~FW_ROW_PLAIN) | (plain ? FW_ROW_PLAIN : 0));
 	if (!add_row_0(b) || ((size_t)id * 2 >= b->slots.count && !grow_slots(b)))
 		return FW_NO_MEMORY;
-	size_t mask = b->slots.count - 1, at = hash_rules(row->rules, row->count) & mask;
+	size_t mask = b->slots.count - 1, at = hash_rules(rules, n) & mask;
 	for (; b->slots.data[at]; at = (at + 1) & mask) {
 		const uint32_t *first = b->row_first.data + b->slots.data[at] - 1;
-		if (first[1] - first[0] == row->count &&
-		    memcmp(b->rules.data + first[0], row->rules, bytes) == 0) {
+		if (first[1] - first[0] == n &&
+		    memcmp(b->rules.data + first[0], rules, n * sizeof(rules[0])) == 0) {
 			*ret = b->slots.data[at] - 1;
 			return FW_OK;
 		}
 	}
 	// the directory names a row by 31 bits
-	if (id >= FW_CFI_WHOLE - 1 || b->rules.count > UINT32_MAX - row->count)
+	if (id >= FW_CFI_WHOLE - 1 || b->rules.count > UINT32_MAX - n)
 		return FW_LIMIT;
 	if (id > UINT16_MAX && !b->wide) {
 		enum fw_code rc = widen(b);
 		if (rc)
 			return rc;
 	}
-	if (!fw_vec_reserve(&b->rules, row->count) || !fw_vec_reserve(&b->row_first, 1))
+	if (!fw_vec_reserve(&b->rules, n) || !fw_vec_reserve(&b->row_first, 1))
 		return FW_NO_MEMORY;
-	memcpy(b->rules.data + b->rules.count, row->rules, bytes);
-	b->rules.count += row->count;
+	memcpy(b->rules.data + b->rules.count, rules, n * sizeof(rules[0]));
+	b->rules.count += n;
 	b->row_first.data[b->row_first.count++] = (uint32_t)b->rules.count;
 	b->slots.data[at] = id + 1;
 	*ret = id;
 	return FW_OK;
 }
 
-static void put_row(uint8_t *rows, bool wide, size_t i, uint32_t row)
+/*
+ * Write the entries [next, n) that lie in one block at the page's end; `row` is
+ * in force before them. Returns the block's word and moves *next and *row.
+ */
+static uint32_t write_block(struct fw_cfi_builder *b, size_t page, uint32_t index, size_t *next,
+			    uint32_t *row)
 {
-	uint16_t narrow = (uint16_t)row;
-	if (wide)
-		memcpy(rows + i * 4, &row, sizeof(row));
+	const uint16_t *addr = b->page_addr.data;
+	const uint32_t *rows = b->page_row.data;
+	size_t first = *next, end = first;
+	while (end < b->page_addr.count && addr[end] >> FW_CFI_BLOCK_SHIFT == index)
+		end++;
+	bool at_start = first < end && (addr[first] & 0xff) == 0;
+	uint32_t before = at_start ? rows[first] : *row;
+	first += at_start;
+	*next = end;
+	if (end > first)
+		*row = rows[end - 1];
 	else
-		memcpy(rows + i * 2, &narrow, sizeof(narrow));
+		*row = before;
+	uint32_t m = (uint32_t)(end - first);
+	if (m == 0)
+		return FW_CFI_WHOLE | before;
+	size_t at = b->pages.count, bytes = block_bytes(m, b->wide);
+	uint8_t *to = b->pages.data + at, *change = to + (m + 1) * (b->wide ? 4 : 2);
+	to[bytes - 1] = 0;	// where the padding may be
+	b->pages.count += bytes;
+	put_row(to, b->wide, 0, before);
+	for (uint32_t i = 0; i < m; i++) {
+		put_row(to, b->wide, i + 1, rows[first + i]);
+		change[i] = (uint8_t)(addr[first + i] - 1);
+	}
+	return block_word(at - page, m, b->wide);
 }
 
-// Write the entries of the current page; every block gets one at its byte 0.
 static enum fw_code write_page(struct fw_cfi_builder *b)
 {
-	const size_t n = b->page_addr.count;
-	const uint16_t *addr = b->page_addr.data;
-	size_t rows, total = 0, next = 0;
-	uint32_t at = (uint32_t)b->pages.count;
-	for (size_t i = 0; i < n; i++)
-		total += (addr[i] & 0xff) == 0;
-	total = n - total + BLOCKS;
-	size_t bytes = page_bytes(total, b->wide, &rows);
-	if (b->pages.count + bytes >= FW_CFI_WHOLE)
+	size_t page = b->pages.count, next = 0;
+	size_t most = TABLE_BYTES + (b->page_addr.count + FW_CFI_BLOCKS) * 6 + 3;
+	uint32_t row = 0;
+	if (page + most >= FW_CFI_WHOLE)
 		return FW_LIMIT;
-	if (!fw_vec_reserve(&b->pages, bytes) || !fw_vec_push(&b->dir, at))
+	if (!fw_vec_reserve(&b->pages, most) || !fw_vec_push(&b->dir, (uint32_t)page))
 		return FW_NO_MEMORY;
-	uint8_t *page = b->pages.data + at;
-	memset(page, 0, bytes);
-	b->pages.count += bytes;
-
-	uint32_t count = 0, row = 0;
-	for (uint32_t block = 0; block < BLOCKS; block++) {
-		memcpy(page + block * 4, &count, sizeof(count));
-		if (next == n || addr[next] != block << FW_CFI_BLOCK_SHIFT)
-			put_row(page + rows, b->wide, count++, row);
-		for (; next < n && addr[next] >> FW_CFI_BLOCK_SHIFT == block; next++) {
-			row = b->page_row.data[next];
-			page[STARTS_BYTES + count] = (uint8_t)addr[next];
-			put_row(page + rows, b->wide, count++, row);
-		}
+	b->pages.count += TABLE_BYTES;
+	for (uint32_t i = 0; i < FW_CFI_BLOCKS; i++) {
+		uint32_t block = write_block(b, page, i, &next, &row);
+		memcpy(b->pages.data + page + i * 4, &block, sizeof(block));
 	}
-	assert(count == total);
-	memcpy(page + BLOCKS * 4, &count, sizeof(count));
+	while (b->pages.count % 4)
+		b->pages.data[b->pages.count++] = 0;
 	return FW_OK;
 }
 
@@ -262,6 +302,12 @@ enum fw_code fw_cfi_finish(struct fw_cfi_builder *b)
 		rc = close_pages_before(b, PAGES);
 	while (!rc && b->dir.count && b->dir.data[b->dir.count - 1] == FW_CFI_WHOLE)
 		b->dir.count--;
+	if (!rc && b->pages.count) {
+		if (!fw_vec_reserve(&b->pages, FW_CFI_PAD))
+			return FW_NO_MEMORY;
+		memset(b->pages.data + b->pages.count, 0, FW_CFI_PAD);
+		b->pages.count += FW_CFI_PAD;
+	}
 	return rc;
 }
 

@@ -12,20 +12,30 @@
  *
  *   dir[address >> 16]	   FW_CFI_WHOLE | row: that row holds for the whole 64 KiB page
  *			   otherwise: byte offset of the page in `pages`
- *   page: u32 starts[257] entries of 256-byte block b are starts[b] .. starts[b + 1)
- *	   u8  addr[n]     low byte of each entry's address, ascending within a block,
- *	   (then 16 bytes  every block begins with an entry at its byte 0
- *	   of padding, to a multiple of 2)
- *	   u16 row[n]	   row in force from there; u32 when the table is wide
- *			   (pages are 4-byte aligned; the rows too when wide)
+ *   page: u32 block[256]  one for each 256 bytes of text, FW_CFI_WHOLE | row likewise,
+ *			   otherwise: offset from the page's start << 8 (offsets are even,
+ *			   so bit 8 is free: FW_CFI_LONG) | m
+ *   block: u16 row[m + 1] rows in force, the first from the block's byte 0 on;
+ *			   u32 when the table is wide
+ *	    u8 change[m]   low byte of the address where row[i + 1] comes into force,
+ *			   minus 1; ascending
  *
- * So a look-up is two loads and one vector compare, 3 bytes a row in memory,
- * and a rule that covers gigabytes costs 4 bytes per 64 KiB. Row 0 is "no rule
- * here". Rows are stored once: row r is rules[row_first[r] .. row_first[r + 1]).
- * Past 65,535 distinct rows the builder starts over as a wide table.
+ * FW_CFI_LONG is set where m > 16 or the table is wide. Pages start at multiples
+ * of 4; FW_CFI_PAD bytes of zeros end `pages`, so that one comparison says that
+ * a block may be read whatever its m. A look-up is two loads and one vector
+ * compare, 3 bytes a row in memory, and a rule that
+ * covers gigabytes costs 4 bytes per 64 KiB. Row 0 is "no rule here". Rows are
+ * stored once: row r is rules[row_first[r] .. row_first[r + 1]). Past 65,535
+ * distinct rows the builder rewrites its pages as a wide table's.
  */
 #define FW_CFI_WHOLE UINT32_C(0x80000000)
-enum { FW_CFI_PAGE_SHIFT = 16, FW_CFI_BLOCK_SHIFT = 8 };
+#define FW_CFI_LONG UINT32_C(0x100)
+enum {
+	FW_CFI_PAGE_SHIFT = 16,
+	FW_CFI_BLOCK_SHIFT = 8,
+	FW_CFI_BLOCKS = 1 << (FW_CFI_PAGE_SHIFT - FW_CFI_BLOCK_SHIFT),	// of a page
+	FW_CFI_PAD = 2048,	// bytes behind the last page: more than a block has
+};
 
 struct fw_cfi_table {		// frozen view
 	const uint32_t *dir;
@@ -87,7 +97,7 @@ struct fw_cfi_builder {
 void fw_cfi_builder_init(struct fw_cfi_builder *b);
 void fw_cfi_builder_deinit(struct fw_cfi_builder *b);
 
-/** Id of a row, equal rows sharing one; never 0 for a row with rules. */
+/** Id of a row, equal rows sharing one; never 0. Decides FW_ROW_PLAIN itself. */
 FW_MUST_CHECK enum fw_code fw_cfi_add_row(struct fw_cfi_builder *b, const struct fw_row *row,
 					  uint32_t *ret);
 
@@ -98,7 +108,7 @@ FW_MUST_CHECK enum fw_code fw_cfi_add_row(struct fw_cfi_builder *b, const struct
 FW_MUST_CHECK enum fw_code fw_cfi_append(struct fw_cfi_builder *b, uint32_t address,
 					 uint32_t row);
 
-/** Close the last page; afterwards the arrays are the frozen table's. */
+/** Close the last page; afterwards the arrays are the frozen table's. Once, and last. */
 FW_MUST_CHECK enum fw_code fw_cfi_finish(struct fw_cfi_builder *b);
 
 /** The builder's arrays as a table, without copying. Valid while the builder lives. */

@@ -51,12 +51,14 @@ bool fw_memory_read_slow_(struct fw_memory_view *v, uint64_t address, unsigned w
 	if ((width != 1 && width != 2 && width != 4 && width != 8) ||
 	    !fw_memory_bytes(v->memory, address, b, width))
 		return false;
-	const struct fw_segment *s = fw_memory_find(v->memory, address);
-	v->start = s->start;
-	v->size = s->size;
-	v->data = s->data;
-
 	bool swap = v->memory->swap;
+	if (!swap) {	// so whoever sees a segment here may read it without swapping
+		const struct fw_segment *s = fw_memory_find(v->memory, address);
+		v->start = s->start;
+		v->size = s->size;
+		v->data = s->data;
+	}
+
 	uint16_t v16;
 	uint32_t v32;
 	uint64_t v64;

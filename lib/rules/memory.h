@@ -23,7 +23,8 @@ struct fw_memory {
 
 /**
  * One walker's window on the memory: remembers the segment last read, which is
- * nearly always the stack. Not thread safe; the memory itself is.
+ * nearly always the stack (never one, when byte orders differ). Not thread safe;
+ * the memory itself is.
  */
 struct fw_memory_view {
 	const struct fw_memory *memory;

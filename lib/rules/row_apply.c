@@ -1,7 +1,6 @@
 #include "lib/rules/program_internal.h"
 #include "lib/rules/rule.h"
 
-#define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define SLOT(n) ((n) & (FW_SLOTS - 1))
 
@@ -14,6 +13,27 @@ struct callee {
 	struct fw_memory_view *memory;
 	struct fw_regs regs;
 };
+
+// `set` with bit number `bit` mod 64 set.
+static inline uint64_t with_bit(uint64_t set, uint64_t bit)
+{
+#ifdef __x86_64__
+	// compilers keep a 1 in a register and shift it, three instructions a rule
+	__asm__("bts %1, %0" : "+r"(set) : "r"(bit) : "cc");
+	return set;
+#else
+	return set | UINT64_C(1) << (bit & 63);
+#endif
+}
+
+static inline uint64_t load_word(const uint8_t *p, bool word64)
+{
+	uint64_t v64;
+	uint32_t v32;
+	memcpy(&v64, p, sizeof(v64));
+	memcpy(&v32, p, sizeof(v32));
+	return word64 ? v64 : v32;
+}
 
 enum value_result { VALUE_OK, VALUE_UNDEFINED, VALUE_FAILED, VALUE_NO_MEMORY };
 
@@ -61,10 +81,10 @@ static enum fw_row_result failure(enum value_result r, enum fw_row_result what)
 }
 
 // Every kind of rule, in any place; the contract's letter.
-__attribute__((noinline, cold))
-static enum fw_row_result apply_any(const struct fw_rule *rules, uint32_t count,
-				    const struct fw_programs *programs, const struct fw_cpu *cpu,
-				    struct fw_regs *regs, struct fw_memory_view *memory)
+enum fw_row_result fw_row_apply_any_(const struct fw_rule *rules, uint32_t count,
+				     const struct fw_programs *programs,
+				     const struct fw_cpu *cpu, struct fw_regs *regs,
+				     struct fw_memory_view *memory)
 {
 	struct callee c = { cpu, programs, memory, *regs };
 	uint64_t cfa, ra, ruled = 0, set = 0;
@@ -95,68 +115,82 @@ static enum fw_row_result apply_any(const struct fw_rule *rules, uint32_t count,
 	return FW_ROW_OK;
 }
 
-// Put back what the fast path overwrote before it met a rule it cannot do.
-__attribute__((noinline, cold))
-static enum fw_row_result start_over(const struct fw_rule *rules, const struct fw_rule *at,
-				     uint32_t count, const uint64_t *old,
-				     const struct fw_programs *programs,
-				     const struct fw_cpu *cpu, struct fw_regs *regs,
-				     struct fw_memory_view *memory)
+/*
+ * The shape of nearly every row, FW_ROW_PLAIN: CFA from a register, everything
+ * else a word near the CFA. While these words lie in the segment last read, in
+ * our byte order, values go straight to their registers, as none of the rules
+ * reads one. False: nothing that matters has changed, take the general way. A
+ * flag that lies (a corrupt image) costs wrong values.
+ */
+static inline __attribute__((always_inline))
+bool apply_plain(const struct fw_rule *rules, uint32_t count, const struct fw_cpu *cpu,
+		 struct fw_regs *regs, const struct fw_memory_view *memory, bool word64)
 {
-	// backwards, so that a target named twice ends with its first value
-	while (at > rules + 2) {
-		at--;
-		regs->v[SLOT(at->target)] = old[at - rules];
+	const uint64_t base = SLOT(rules[0].reg), valid = regs->valid, size = memory->size;
+	if (UNLIKELY(!(valid >> base & 1)))
+		return false;
+	if (UNLIKELY(size < 8))
+		return false;
+	uint64_t cfa = regs->v[base] + (uint64_t)(int64_t)rules[0].arg;
+	if (!word64)
+		cfa = (uint32_t)cfa;
+	const uint64_t near = cfa - memory->start, last = size - 8;
+	const uint8_t *data = memory->data;
+	uint64_t offset = near + (uint64_t)(int64_t)rules[1].arg;
+	if (UNLIKELY(offset > last))
+		return false;
+	// sp may have a rule of its own, which then overwrites the CFA
+	const uint64_t sp = cpu->sp, pc = cpu->pc;
+	uint64_t set = with_bit(with_bit(valid & cpu->callee_saved, sp), pc);
+	regs->v[FW_SLOT_CFA] = cfa;
+	regs->v[sp] = cfa;
+	regs->v[pc] = load_word(data + offset, word64);
+
+	uint32_t i = 2;
+#pragma GCC unroll 8
+	for (; i < 10; i++) {	// unrolled: constant offsets, a compare and a jump a rule
+		if (i >= count)
+			goto done;
+		offset = near + (uint64_t)(int64_t)rules[i].arg;
+		if (UNLIKELY(offset > last))
+			goto far;
+		const uint64_t target = SLOT(rules[i].target);
+		set = with_bit(set, target);
+		regs->v[target] = load_word(data + offset, word64);
 	}
-	return apply_any(rules, count, programs, cpu, regs, memory);
+	for (; i < count; i++) {
+		offset = near + (uint64_t)(int64_t)rules[i].arg;
+		if (UNLIKELY(offset > last))
+			goto far;
+		const uint64_t target = SLOT(rules[i].target);
+		set = with_bit(set, target);
+		regs->v[target] = load_word(data + offset, word64);
+	}
+done:
+	regs->valid = set;
+	return true;
+far:	// put back the one register that such a row reads
+	cfa = regs->v[FW_SLOT_CFA] - (uint64_t)(int64_t)rules[0].arg;
+	regs->v[SLOT(rules[0].reg)] = word64 ? cfa : (uint32_t)cfa;
+	return false;
 }
 
-/*
- * The shape of nearly every row: CFA from a register, everything else a word
- * near the CFA, all of it in the segment last read, in our byte order. Values
- * go straight to their registers, as none of these rules reads one; the old
- * values are kept for the case that a later rule is of another kind.
- */
-enum fw_row_result fw_row_apply(const struct fw_rule *rules, uint32_t count,
-				const struct fw_programs *programs, const struct fw_cpu *cpu,
-				struct fw_regs *regs, struct fw_memory_view *memory)
+__attribute__((noinline))
+static bool apply_plain_32(const struct fw_rule *rules, uint32_t count, const struct fw_cpu *cpu,
+			   struct fw_regs *regs, struct fw_memory_view *memory)
 {
-	uint64_t old[FW_CPU_REGS + 2];
-	if (UNLIKELY(count - 2 > FW_CPU_REGS))
-		return FW_ROW_NO_CFA;
-	const struct fw_rule *r = rules, *end = rules + count;
-	const uint64_t mask = cpu->word_mask, valid = regs->valid;
-	const unsigned base = SLOT(r[0].reg);
-	if (UNLIKELY(r[0].kind != FW_RULE_REG || !(valid >> base & 1) ||
-		     r[1].kind != FW_RULE_LOAD_CFA || memory->size < 8 || memory->memory->swap ||
+	return apply_plain(rules, count, cpu, regs, memory, false);
+}
+
+__attribute__((hot))
+bool fw_row_apply_plain_(const struct fw_rule *rules, uint32_t count, const struct fw_cpu *cpu,
+			 struct fw_regs *regs, struct fw_memory_view *memory)
+{
+	if (UNLIKELY(!(rules[0].flags & FW_ROW_PLAIN) ||
 		     __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__))
-		return apply_any(rules, count, programs, cpu, regs, memory);
-
-	const uint64_t cfa = (regs->v[base] + (uint64_t)(int64_t)r[0].arg) & mask;
-	const uint64_t near = cfa - memory->start, last = memory->size - 8;
-	const uint8_t *data = memory->data;
-	uint64_t offset = near + (uint64_t)(int64_t)r[1].arg, ra;
-	if (UNLIKELY(offset > last))
-		return apply_any(rules, count, programs, cpu, regs, memory);
-	memcpy(&ra, data + offset, 8);
-
-	uint64_t set = 0;
-	for (r += 2; r < end; r++) {
-		const unsigned target = SLOT(r->target);
-		uint64_t value;
-		offset = near + (uint64_t)(int64_t)r->arg;
-		if (UNLIKELY(r->kind != FW_RULE_LOAD_CFA || offset > last))
-			return start_over(rules, r, count, old, programs, cpu, regs, memory);
-		memcpy(&value, data + offset, 8);
-		old[r - rules] = regs->v[target];
-		regs->v[target] = value & mask;
-		set |= UINT64_C(1) << target;
-	}
-
-	const uint64_t sp = UINT64_C(1) << SLOT(cpu->sp);
-	if (LIKELY(!(set & sp)))
-		regs->v[SLOT(cpu->sp)] = cfa;
-	regs->v[SLOT(cpu->pc)] = ra & mask;
-	regs->valid = (valid & cpu->callee_saved) | set | sp | UINT64_C(1) << SLOT(cpu->pc);
-	return FW_ROW_OK;
+		return false;
+	// a view of memory in the other byte order is never given a segment
+	if (UNLIKELY(cpu->word_size != 8))
+		return apply_plain_32(rules, count, cpu, regs, memory);
+	return apply_plain(rules, count, cpu, regs, memory, true);
 }

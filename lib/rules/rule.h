@@ -22,6 +22,8 @@ enum fw_rule_kind {
 enum {	// flags of a row, kept in its first rule
 	FW_ROW_SIGNAL = 1,	// a signal trampoline: the caller's pc is exact, not a return address
 	FW_ROW_RA_IN_PC = 2,	// `.ra: $pc` without .cfa: what dump_syms leaves of a trampoline
+	FW_ROW_PLAIN = 4,	// .cfa is FW_RULE_REG, all others are FW_RULE_LOAD_CFA;
+				// set by fw_cfi_add_row(), lets fw_row_apply() go straight
 };
 
 /**
@@ -45,7 +47,10 @@ struct fw_row {
 
 /** An empty row: CFA and RA FW_RULE_FAILED, no others. */
 void fw_row_init(struct fw_row *row, const struct fw_cpu *cpu);
-/** Add or replace the rule of rule.target, keeping the order. */
+/**
+ * Add or replace the rule of rule.target, keeping the order and the row's flags;
+ * rule.flags is ignored. Different spellings of one rule become one.
+ */
 void fw_row_set(struct fw_row *row, struct fw_rule rule);
 
 /**
@@ -76,16 +81,27 @@ enum fw_row_result {
 	FW_ROW_NO_MEMORY,	// one of the two needs memory that the capture lacks
 };
 
+bool fw_row_apply_plain_(const struct fw_rule *rules, uint32_t count, const struct fw_cpu *cpu,
+			 struct fw_regs *regs, struct fw_memory_view *memory);
+enum fw_row_result fw_row_apply_any_(const struct fw_rule *rules, uint32_t count,
+	const struct fw_programs *programs, const struct fw_cpu *cpu,
+	struct fw_regs *regs, struct fw_memory_view *memory);
+
 /**
  * Turn the callee's registers into the caller's, in place (untouched unless
- * FW_ROW_OK). Rules see the callee's registers and .cfa, never each other's
+ * FW_ROW_OK). @p count is 2 to FW_CPU_REGS + 2, as fw_cfi_rules() ensures. Rules see the callee's registers and .cfa, never each other's
  * results. Afterwards: pc is the return address, sp the CFA unless it has a
  * rule of its own; callee-saved registers without a rule keep value and
  * validity; a failing rule makes its register unknown; all others become
  * unknown. Values wrap at the word. This is the hot path of walking.
  */
-enum fw_row_result fw_row_apply(const struct fw_rule *rules, uint32_t count,
+static inline enum fw_row_result fw_row_apply(const struct fw_rule *rules, uint32_t count,
 	const struct fw_programs *programs, const struct fw_cpu *cpu,
-	struct fw_regs *regs, struct fw_memory_view *memory);
+	struct fw_regs *regs, struct fw_memory_view *memory)
+{
+	if (__builtin_expect(fw_row_apply_plain_(rules, count, cpu, regs, memory), 1))
+		return FW_ROW_OK;
+	return fw_row_apply_any_(rules, count, programs, cpu, regs, memory);
+}
 
 #endif
