@@ -15,11 +15,17 @@ struct fw_elf;
 /** Open an ELF file. FW_UNSUPPORTED: not ELF; FW_MALFORMED; FW_IO ... */
 FW_MUST_CHECK enum fw_code fw_elf_open(const char *path, struct fw_elf **ret,
 				       struct fw_error *err);
+/** The same from bytes in memory that stay the caller's (tests, fuzzing). */
+FW_MUST_CHECK enum fw_code fw_elf_open_bytes(const void *data, uint64_t size,
+					     struct fw_elf **ret, struct fw_error *err);
 void fw_elf_close(struct fw_elf *elf);
 
 /** Build id's ident, or Breakpad's XOR of the first 4 KiB of .text when it has none. */
 const struct fw_ident *fw_elf_debug_id(const struct fw_elf *elf);
 const struct fw_ident *fw_elf_code_id(const struct fw_elf *elf);
+
+/** False for a debug file: its program headers are there, its code is not. */
+bool fw_elf_has_code(const struct fw_elf *elf);
 
 /**
  * Copy n bytes of an executable PT_LOAD segment at @p offset from the module's

@@ -27,6 +27,8 @@ enum {
 	// symbol search
 	FW_MAX_INDEX_DEPTH = 32,
 	FW_MAX_INDEX_FILES = 1000000,
+	FW_MAX_ELF_HEADERS = 65536,	// program or section headers of one ELF file
+	FW_MAX_ELF_NOTES = 4096,
 	FW_MAX_IDENT = 64,		// characters of a debug or code id
 
 	// walking

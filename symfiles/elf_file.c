@@ -1,0 +1,300 @@
+#include "symfiles/elf_file.h"
+
+#include <elf.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/bytes.h"
+#include "lib/base/vec.h"
+
+// An executable range that the file has bytes for.
+struct segment {
+	uint64_t start, end;	// offsets from the module's base
+	uint64_t file_offset;
+};
+
+struct fw_elf {
+	struct fw_file file;
+	struct fw_ident debug_id, code_id;
+	FW_VEC(struct segment) code;
+	uint64_t base;		// page of the lowest PT_LOAD
+	bool own_file;		// file is ours to close
+};
+
+enum { PAGE = 4096, XOR_BYTES = 4096, GUID_BYTES = 16 };
+
+struct reader {
+	struct fw_elf *self;
+	Elf *elf;
+	struct fw_bytes bytes;	// the whole file
+	unsigned notes_left;
+	bool have_id;
+};
+
+static void set_id(struct reader *r, const uint8_t *id, uint64_t n)
+{
+	fw_ident_from_build_id(&r->self->debug_id, id, n);
+	if (r->self->debug_id.n == 0)	// all zero counts as none
+		return;
+	fw_ident_code_from_build_id(&r->self->code_id, id, n);
+	r->have_id = true;
+}
+
+/*
+ * Notes of one PT_NOTE or SHT_NOTE (System V gABI, "Note Section"): three
+ * words, name and descriptor each padded to the alignment.
+ */
+static void read_notes(struct reader *r, uint64_t offset, uint64_t size, uint64_t align)
+{
+	const uint64_t mask = align == 8 ? 7 : 3;
+	struct fw_bytes notes;
+	if (offset > r->bytes.size)
+		return;
+	if (size > r->bytes.size - offset)
+		size = r->bytes.size - offset;
+	if (!fw_bytes_range(&r->bytes, offset, size, &notes))
+		return;
+	uint64_t at = 0;
+	while (!r->have_id && r->notes_left > 0) {
+		uint32_t name_size, size_of_id, type;
+		if (!fw_bytes_u32(&notes, at, &name_size) ||
+		    !fw_bytes_u32(&notes, at + 4, &size_of_id) ||
+		    !fw_bytes_u32(&notes, at + 8, &type))
+			return;
+		r->notes_left--;
+		uint64_t name = at + 12;
+		uint64_t id = (name + name_size + mask) & ~mask;
+		if (!fw_bytes_has(&notes, name, name_size) ||
+		    !fw_bytes_has(&notes, id, size_of_id))
+			return;
+		if (type == NT_GNU_BUILD_ID && name_size == 4 &&
+		    memcmp(notes.data + name, "GNU", 4) == 0 && size_of_id > 0)
+			set_id(r, notes.data + id, size_of_id);
+		at = (id + size_of_id + mask) & ~mask;
+	}
+}
+
+static bool add_segment(struct reader *r, const GElf_Phdr *ph)
+{
+	struct segment s = { .start = ph->p_vaddr - r->self->base, .file_offset = ph->p_offset };
+	uint64_t size = ph->p_filesz;
+	if (s.file_offset >= r->bytes.size)
+		return true;
+	if (size > r->bytes.size - s.file_offset)
+		size = r->bytes.size - s.file_offset;
+	if (size == 0 || __builtin_add_overflow(s.start, size, &s.end))
+		return true;
+	return fw_vec_push(&r->self->code, s);
+}
+
+static bool read_segments(struct reader *r)
+{
+	size_t count = 0;
+	GElf_Phdr ph;
+	if (elf_getphdrnum(r->elf, &count) != 0)
+		count = 0;
+	if (count > FW_MAX_ELF_HEADERS)
+		count = FW_MAX_ELF_HEADERS;
+	uint64_t lowest = UINT64_MAX;
+	for (size_t i = 0; i < count; i++) {
+		if (gelf_getphdr(r->elf, (int)i, &ph) == NULL)
+			continue;
+		if (ph.p_type == PT_LOAD && ph.p_vaddr < lowest)
+			lowest = ph.p_vaddr;
+		if (ph.p_type == PT_NOTE && !r->have_id)
+			read_notes(r, ph.p_offset, ph.p_filesz, ph.p_align);
+	}
+	r->self->base = lowest == UINT64_MAX ? 0 : lowest & ~(uint64_t)(PAGE - 1);
+	for (size_t i = 0; i < count; i++) {
+		if (gelf_getphdr(r->elf, (int)i, &ph) != NULL && ph.p_type == PT_LOAD &&
+		    (ph.p_flags & PF_X) && !add_segment(r, &ph))
+			return false;
+	}
+	return true;
+}
+
+// A debug file keeps its program headers although its code is elsewhere: what
+// lies at p_offset there is something else, and must not pass for code.
+static void drop_absent_code(struct reader *r, const GElf_Shdr *sh)
+{
+	uint64_t start = sh->sh_addr - r->self->base;
+	size_t kept = 0;
+	for (size_t i = 0; i < r->self->code.count; i++) {
+		struct segment s = r->self->code.data[i];
+		if (start >= s.start && start < s.end)
+			continue;
+		r->self->code.data[kept++] = s;
+	}
+	r->self->code.count = kept;
+}
+
+static bool name_is_text(const struct reader *r, const GElf_Shdr *names, uint32_t name)
+{
+	uint64_t at;
+	return names->sh_type == SHT_STRTAB && name < names->sh_size &&
+	       !__builtin_add_overflow(names->sh_offset, (uint64_t)name, &at) &&
+	       fw_bytes_has(&r->bytes, at, sizeof(".text")) &&
+	       memcmp(r->bytes.data + at, ".text", sizeof(".text")) == 0;
+}
+
+/*
+ * Breakpad's id for a file without build id (src/common/linux/file_id.cc,
+ * HashElfTextSection): the first 4 KiB of .text, XORed in 16-byte pieces. The
+ * last piece of a shorter .text runs on into whatever follows it in the file.
+ */
+static void hash_text(struct reader *r, const GElf_Shdr *text)
+{
+	uint8_t id[GUID_BYTES] = { 0 };
+	uint64_t size = text->sh_size < XOR_BYTES ? text->sh_size : XOR_BYTES;
+	for (uint64_t i = 0; i < size; i += GUID_BYTES) {
+		for (unsigned k = 0; k < GUID_BYTES; k++) {
+			uint64_t at;
+			uint8_t byte = 0;
+			if (!__builtin_add_overflow(text->sh_offset, i + k, &at) &&
+			    fw_bytes_u8(&r->bytes, at, &byte))
+				id[k] ^= byte;
+		}
+	}
+	set_id(r, id, sizeof(id));
+}
+
+static void read_sections(struct reader *r)
+{
+	size_t count = 0, names_index = 0;
+	GElf_Shdr sh, names = { 0 }, text = { 0 };
+	if (elf_getshdrnum(r->elf, &count) != 0)
+		return;
+	if (count > FW_MAX_ELF_HEADERS)
+		count = FW_MAX_ELF_HEADERS;
+	if (elf_getshdrstrndx(r->elf, &names_index) == 0) {
+		Elf_Scn *scn = elf_getscn(r->elf, names_index);
+		if (scn == NULL || gelf_getshdr(scn, &names) == NULL)
+			names = (GElf_Shdr){ 0 };
+	}
+	for (size_t i = 1; i < count; i++) {
+		Elf_Scn *scn = elf_getscn(r->elf, i);
+		if (scn == NULL || gelf_getshdr(scn, &sh) == NULL)
+			continue;
+		if (sh.sh_type == SHT_NOTE && !r->have_id)
+			read_notes(r, sh.sh_offset, sh.sh_size, sh.sh_addralign);
+		if (sh.sh_type == SHT_NOBITS && (sh.sh_flags & SHF_ALLOC) &&
+		    (sh.sh_flags & SHF_EXECINSTR))
+			drop_absent_code(r, &sh);
+		if (sh.sh_type == SHT_PROGBITS && text.sh_size == 0 &&
+		    name_is_text(r, &names, sh.sh_name))
+			text = sh;
+	}
+	if (!r->have_id && text.sh_size > 0)
+		hash_text(r, &text);
+}
+
+static enum fw_code read_elf(struct fw_elf *self, struct fw_error *err)
+{
+	const struct fw_file *f = &self->file;
+	if (f->size < SELFMAG || memcmp(f->data, ELFMAG, SELFMAG) != 0)
+		return fw_fail(err, FW_UNSUPPORTED, NULL, "not an ELF file");
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return fw_fail(err, FW_UNSUPPORTED, NULL, "libelf is too old");
+	// The library takes a writable pointer and does not write through it.
+	struct reader r = {
+		.self = self,
+		.elf = elf_memory((char *)f->data, f->size),
+		.notes_left = FW_MAX_ELF_NOTES,
+	};
+	if (r.elf == NULL)
+		return fw_fail(err, FW_MALFORMED, "offset 0x0", "broken ELF header");
+	GElf_Ehdr eh;
+	enum fw_code code = FW_OK;
+	const bool big = f->size > EI_DATA && f->data[EI_DATA] == ELFDATA2MSB;
+	r.bytes = (struct fw_bytes){ f->data, f->size,
+				     big != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) };
+	if (elf_kind(r.elf) != ELF_K_ELF || gelf_getehdr(r.elf, &eh) == NULL) {
+		code = fw_fail(err, FW_MALFORMED, "offset 0x0", "broken ELF header");
+	} else if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN) {
+		code = fw_fail(err, FW_UNSUPPORTED, NULL,
+			       "an ELF file, but neither a program nor a library");
+	} else if (!read_segments(&r)) {
+		code = fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	} else {
+		read_sections(&r);
+	}
+	elf_end(r.elf);
+	return code;
+}
+
+static enum fw_code finish_open(struct fw_elf *self, struct fw_elf **ret, struct fw_error *err)
+{
+	enum fw_code code = read_elf(self, err);
+	if (code != FW_OK) {
+		fw_elf_close(self);
+		return code;
+	}
+	*ret = self;
+	return FW_OK;
+}
+
+enum fw_code fw_elf_open(const char *path, struct fw_elf **ret, struct fw_error *err)
+{
+	struct fw_elf *self = calloc(1, sizeof(*self));
+	if (self == NULL)
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	enum fw_code code = fw_file_open(&self->file, path, FW_MAX_INPUT, err);
+	if (code != FW_OK) {
+		free(self);
+		return code;
+	}
+	self->own_file = true;
+	return finish_open(self, ret, err);
+}
+
+enum fw_code fw_elf_open_bytes(const void *data, uint64_t size, struct fw_elf **ret,
+			       struct fw_error *err)
+{
+	struct fw_elf *self = calloc(1, sizeof(*self));
+	if (self == NULL)
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	self->file.data = data;
+	self->file.size = size;
+	return finish_open(self, ret, err);
+}
+
+void fw_elf_close(struct fw_elf *elf)
+{
+	if (elf == NULL)
+		return;
+	fw_vec_deinit(&elf->code);
+	if (elf->own_file)
+		fw_file_close(&elf->file);
+	free(elf);
+}
+
+const struct fw_ident *fw_elf_debug_id(const struct fw_elf *elf)
+{
+	return &elf->debug_id;
+}
+
+const struct fw_ident *fw_elf_code_id(const struct fw_elf *elf)
+{
+	return &elf->code_id;
+}
+
+bool fw_elf_has_code(const struct fw_elf *elf)
+{
+	return elf->code.count > 0;
+}
+
+bool fw_elf_code(const struct fw_elf *elf, uint64_t offset, uint8_t *out, uint64_t n)
+{
+	for (size_t i = 0; i < elf->code.count; i++) {
+		const struct segment *s = &elf->code.data[i];
+		if (offset < s->start || offset >= s->end)
+			continue;
+		if (n > s->end - offset)
+			return false;
+		memcpy(out, elf->file.data + s->file_offset + (offset - s->start), n);
+		return true;
+	}
+	return false;
+}
