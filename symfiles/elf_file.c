@@ -33,6 +33,44 @@ struct reader {
 	bool have_id;
 };
 
+static bool other_order(const uint8_t *ident)
+{
+	return (ident[EI_DATA] == ELFDATA2MSB) != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+}
+
+/*
+ * Build id among the notes of one PT_NOTE or SHT_NOTE (System V gABI, "Note
+ * Section"): three words, name and descriptor each padded to the alignment.
+ */
+static bool find_build_id(const struct fw_bytes *file, uint64_t offset, uint64_t size,
+			  uint64_t align, unsigned *notes_left, struct fw_bytes *ret)
+{
+	const uint64_t mask = align == 8 ? 7 : 3;
+	struct fw_bytes notes;
+	if (offset > file->size)
+		return false;
+	if (size > file->size - offset)
+		size = file->size - offset;
+	if (!fw_bytes_range(file, offset, size, &notes))
+		return false;
+	for (uint64_t at = 0; *notes_left > 0; --*notes_left) {
+		uint32_t name_size, id_size, type;
+		if (!fw_bytes_u32(&notes, at, &name_size) ||
+		    !fw_bytes_u32(&notes, at + 4, &id_size) ||
+		    !fw_bytes_u32(&notes, at + 8, &type))
+			return false;
+		uint64_t name = at + 12;
+		uint64_t id = (name + name_size + mask) & ~mask;
+		if (!fw_bytes_has(&notes, name, name_size) || !fw_bytes_has(&notes, id, id_size))
+			return false;
+		if (type == NT_GNU_BUILD_ID && name_size == 4 && id_size > 0 &&
+		    memcmp(notes.data + name, "GNU", 4) == 0)
+			return fw_bytes_range(&notes, id, id_size, ret);
+		at = (id + id_size + mask) & ~mask;
+	}
+	return false;
+}
+
 static void set_id(struct reader *r, const uint8_t *id, uint64_t n)
 {
 	fw_ident_from_build_id(&r->self->debug_id, id, n);
@@ -42,38 +80,11 @@ static void set_id(struct reader *r, const uint8_t *id, uint64_t n)
 	r->have_id = true;
 }
 
-/*
- * Notes of one PT_NOTE or SHT_NOTE (System V gABI, "Note Section"): three
- * words, name and descriptor each padded to the alignment.
- */
 static void read_notes(struct reader *r, uint64_t offset, uint64_t size, uint64_t align)
 {
-	const uint64_t mask = align == 8 ? 7 : 3;
-	struct fw_bytes notes;
-	if (offset > r->bytes.size)
-		return;
-	if (size > r->bytes.size - offset)
-		size = r->bytes.size - offset;
-	if (!fw_bytes_range(&r->bytes, offset, size, &notes))
-		return;
-	uint64_t at = 0;
-	while (!r->have_id && r->notes_left > 0) {
-		uint32_t name_size, size_of_id, type;
-		if (!fw_bytes_u32(&notes, at, &name_size) ||
-		    !fw_bytes_u32(&notes, at + 4, &size_of_id) ||
-		    !fw_bytes_u32(&notes, at + 8, &type))
-			return;
-		r->notes_left--;
-		uint64_t name = at + 12;
-		uint64_t id = (name + name_size + mask) & ~mask;
-		if (!fw_bytes_has(&notes, name, name_size) ||
-		    !fw_bytes_has(&notes, id, size_of_id))
-			return;
-		if (type == NT_GNU_BUILD_ID && name_size == 4 &&
-		    memcmp(notes.data + name, "GNU", 4) == 0 && size_of_id > 0)
-			set_id(r, notes.data + id, size_of_id);
-		at = (id + size_of_id + mask) & ~mask;
-	}
+	struct fw_bytes id;
+	if (!r->have_id && find_build_id(&r->bytes, offset, size, align, &r->notes_left, &id))
+		set_id(r, id.data, id.size);
 }
 
 static bool add_segment(struct reader *r, const GElf_Phdr *ph)
@@ -103,7 +114,7 @@ static bool read_segments(struct reader *r)
 			continue;
 		if (ph.p_type == PT_LOAD && ph.p_vaddr < lowest)
 			lowest = ph.p_vaddr;
-		if (ph.p_type == PT_NOTE && !r->have_id)
+		if (ph.p_type == PT_NOTE)
 			read_notes(r, ph.p_offset, ph.p_filesz, ph.p_align);
 	}
 	r->self->base = lowest == UINT64_MAX ? 0 : lowest & ~(uint64_t)(PAGE - 1);
@@ -177,7 +188,7 @@ static void read_sections(struct reader *r)
 		Elf_Scn *scn = elf_getscn(r->elf, i);
 		if (scn == NULL || gelf_getshdr(scn, &sh) == NULL)
 			continue;
-		if (sh.sh_type == SHT_NOTE && !r->have_id)
+		if (sh.sh_type == SHT_NOTE)
 			read_notes(r, sh.sh_offset, sh.sh_size, sh.sh_addralign);
 		if (sh.sh_type == SHT_NOBITS && (sh.sh_flags & SHF_ALLOC) &&
 		    (sh.sh_flags & SHF_EXECINSTR))
@@ -207,9 +218,8 @@ static enum fw_code read_elf(struct fw_elf *self, struct fw_error *err)
 		return fw_fail(err, FW_MALFORMED, "offset 0x0", "broken ELF header");
 	GElf_Ehdr eh;
 	enum fw_code code = FW_OK;
-	const bool big = f->size > EI_DATA && f->data[EI_DATA] == ELFDATA2MSB;
 	r.bytes = (struct fw_bytes){ f->data, f->size,
-				     big != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__) };
+				     f->size >= EI_NIDENT && other_order(f->data) };
 	if (elf_kind(r.elf) != ELF_K_ELF || gelf_getehdr(r.elf, &eh) == NULL) {
 		code = fw_fail(err, FW_MALFORMED, "offset 0x0", "broken ELF header");
 	} else if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN) {
@@ -297,4 +307,66 @@ bool fw_elf_code(const struct fw_elf *elf, uint64_t offset, uint8_t *out, uint64
 		return true;
 	}
 	return false;
+}
+
+/*
+ * Notes that lie in the first bytes of the file, read by hand: an index of a
+ * folder of large libraries would otherwise read them whole. Offsets: gABI,
+ * "ELF Header" and "Program Header", for both classes.
+ */
+static bool head_build_id(const struct fw_bytes *b, bool wide, struct fw_bytes *ret)
+{
+	uint64_t phoff = 0, size = 0, offset = 0, align = 0;
+	uint32_t phoff32 = 0, type, v32[3] = { 0 };
+	uint16_t entry = 0, count = 0;
+	unsigned notes_left = FW_MAX_ELF_NOTES;
+	if (wide ? !fw_bytes_u64(b, 32, &phoff) : !fw_bytes_u32(b, 28, &phoff32))
+		return false;
+	if (!wide)
+		phoff = phoff32;
+	if (!fw_bytes_u16(b, wide ? 54 : 42, &entry) || !fw_bytes_u16(b, wide ? 56 : 44, &count))
+		return false;
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t at;
+		if (__builtin_add_overflow(phoff, i * entry, &at) ||
+		    !fw_bytes_has(b, at, wide ? 56 : 32) || !fw_bytes_u32(b, at, &type))
+			return false;
+		if (type != PT_NOTE)
+			continue;
+		bool ok = wide ? fw_bytes_u64(b, at + 8, &offset) &&
+				 fw_bytes_u64(b, at + 32, &size) && fw_bytes_u64(b, at + 48, &align)
+			       : fw_bytes_u32(b, at + 4, &v32[0]) &&
+				 fw_bytes_u32(b, at + 16, &v32[1]) &&
+				 fw_bytes_u32(b, at + 28, &v32[2]);
+		if (ok && !wide) {
+			offset = v32[0];
+			size = v32[1];
+			align = v32[2];
+		}
+		if (ok && fw_bytes_has(b, offset, size) &&
+		    find_build_id(b, offset, size, align, &notes_left, ret))
+			return true;
+	}
+	return false;
+}
+
+bool fw_elf_peek_id(const void *head, size_t n, const char *path, struct fw_ident *ret)
+{
+	const uint8_t *bytes = head;
+	struct fw_bytes id, b = { bytes, n, n >= EI_NIDENT && other_order(bytes) };
+	uint16_t type;
+	struct fw_elf *elf;
+	if (n < EI_NIDENT || memcmp(bytes, ELFMAG, SELFMAG) != 0 ||
+	    !fw_bytes_u16(&b, EI_NIDENT, &type) || (type != ET_EXEC && type != ET_DYN))
+		return false;
+	if (head_build_id(&b, bytes[EI_CLASS] == ELFCLASS64, &id)) {
+		fw_ident_from_build_id(ret, id.data, id.size);
+		if (ret->n > 0)
+			return true;
+	}
+	if (fw_elf_open(path, &elf, NULL) != FW_OK)
+		return false;
+	*ret = elf->debug_id;
+	fw_elf_close(elf);
+	return ret->n > 0;
 }

@@ -20,6 +20,12 @@ FW_MUST_CHECK enum fw_code fw_elf_open_bytes(const void *data, uint64_t size,
 					     struct fw_elf **ret, struct fw_error *err);
 void fw_elf_close(struct fw_elf *elf);
 
+/**
+ * Only the debug id, as a rule from the file's first n bytes (@p head, a few
+ * KiB) alone; @p path is opened where they do not tell. False: it has none.
+ */
+bool fw_elf_peek_id(const void *head, size_t n, const char *path, struct fw_ident *ret);
+
 /** Build id's ident, or Breakpad's XOR of the first 4 KiB of .text when it has none. */
 const struct fw_ident *fw_elf_debug_id(const struct fw_elf *elf);
 const struct fw_ident *fw_elf_code_id(const struct fw_elf *elf);
