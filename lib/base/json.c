@@ -1,5 +1,5 @@
 #include <assert.h>
-#ifdef __SSE2__
+#ifdef __x86_64__
 #include <emmintrin.h>
 #endif
 
@@ -91,17 +91,40 @@ void fw_json_end_array(struct fw_json *j)
 	end(j, false);
 }
 
+/** memcpy for the length of most keys, without a call. */
+static inline void copy_key(char *to, const char *key, size_t n)
+{
+	if (n > 16) {
+		memcpy(to, key, n);
+	} else if (n >= 8) {
+		memcpy(to, key, 8);
+		memcpy(to + n - 8, key + n - 8, 8);
+	} else if (n >= 4) {
+		memcpy(to, key, 4);
+		memcpy(to + n - 4, key + n - 4, 4);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			to[i] = key[i];
+	}
+}
+
 void fw_json_key_(struct fw_json *j, const char *key, size_t n)
 {
+	struct fw_out *o = j->out;
 	assert(j->depth && (j->object_bits & level_bit(j)) && !j->key_pending);
 	separate(j);
-	fw_out_byte(j->out, '"');
-	fw_out_write(j->out, key, n);
-	if (j->pretty)
-		fw_out_lit(j->out, "\": ");
-	else
-		fw_out_lit(j->out, "\":");
 	j->key_pending = true;
+	if (o->capacity - o->count < n + 4) {
+		fw_out_byte(o, '"');
+		fw_out_write(o, key, n);
+		fw_out_write(o, "\": ", j->pretty ? 3 : 2);
+		return;
+	}
+	char *to = o->data + o->count;
+	*to++ = '"';
+	copy_key(to, key, n);
+	memcpy(to + n, "\": ", 3);
+	o->count += n + (j->pretty ? 4 : 3);
 }
 
 // A plain byte stands for itself: printable ASCII but for the quote and the backslash.
@@ -118,24 +141,10 @@ static size_t copy_plain_bytes(char *to, const char *s, size_t n)
 	return i;
 }
 
-static inline bool copy_word(char *to, const char *s)
+#ifdef __x86_64__
+/** Bit i: byte i is not plain. */
+static inline unsigned special_bytes(__m128i v)
 {
-	const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
-	uint64_t v;
-	memcpy(&v, s, 8);
-	memcpy(to, &v, 8);
-	uint64_t quote = v ^ ones * '"', slash = v ^ ones * '\\', del = v ^ ones * 0x7f;
-	// Each term has a top bit set where a byte underflows: exact for "any".
-	uint64_t odd = v | ((v - ones * 0x20) & ~v) | ((quote - ones) & ~quote) |
-		       ((slash - ones) & ~slash) | ((del - ones) & ~del);
-	return !(odd & tops);
-}
-
-#ifdef __SSE2__
-static inline unsigned copy_block(char *to, const char *s)
-{
-	__m128i v = _mm_loadu_si128((const __m128i *)s);
-	_mm_storeu_si128((__m128i *)to, v);
 	// Signed: below 0x20 are the controls and everything from 0x80.
 	__m128i odd = _mm_cmplt_epi8(v, _mm_set1_epi8(0x20));
 	odd = _mm_or_si128(odd, _mm_cmpeq_epi8(v, _mm_set1_epi8('"')));
@@ -143,40 +152,55 @@ static inline unsigned copy_block(char *to, const char *s)
 	odd = _mm_or_si128(odd, _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f)));
 	return (unsigned)_mm_movemask_epi8(odd);
 }
-#endif
+
+/** Fewer than 16 bytes, as two halves that overlap: true when all of them are plain. */
+static inline bool copy_short(char *to, const char *s, size_t n)
+{
+	uint64_t a, b;
+	uint32_t c, d;
+	if (n >= 8) {
+		memcpy(&a, s, 8);
+		memcpy(&b, s + n - 8, 8);
+		memcpy(to, &a, 8);
+		memcpy(to + n - 8, &b, 8);
+		return !special_bytes(_mm_set_epi64x((int64_t)b, (int64_t)a));
+	}
+	if (n < 4)
+		return copy_plain_bytes(to, s, n) == n;
+	memcpy(&c, s, 4);
+	memcpy(&d, s + n - 4, 4);
+	memcpy(to, &c, 4);
+	memcpy(to + n - 4, &d, 4);
+	return !(special_bytes(_mm_cvtsi64_si128((int64_t)((uint64_t)d << 32 | c))) & 0xff);
+}
 
 /**
  * Copy the plain bytes that s starts with and say how many. All of to[0 .. n)
- * may be written: the last block overlaps the one before instead of ending in bytes.
+ * may be written.
  */
 static inline size_t copy_plain(char *to, const char *s, size_t n)
 {
 	size_t i = 0;
-#ifdef __SSE2__
-	if (n >= 16) {
-		for (;; i += 16) {
-			if (i > n - 16)
-				i = n - 16;
-			unsigned odd = copy_block(to + i, s + i);
-			if (odd)
-				return i + (unsigned)__builtin_ctz(odd);
-			if (i == n - 16)
-				return n;
-		}
-	}
-#endif
-	if (n >= 8) {
-		for (;; i += 8) {
-			if (i > n - 8)
-				i = n - 8;
-			if (!copy_word(to + i, s + i))
-				break;
-			if (i == n - 8)
-				return n;
-		}
-	}
-	return i + copy_plain_bytes(to + i, s + i, n - i);
+	if (n < 16)
+		return copy_short(to, s, n) ? n : copy_plain_bytes(to, s, n);
+	do {
+		if (i > n - 16)		// the last block overlaps the one before
+			i = n - 16;
+		__m128i v = _mm_loadu_si128((const __m128i *)(s + i));
+		_mm_storeu_si128((__m128i *)(to + i), v);
+		unsigned odd = special_bytes(v);
+		if (odd)
+			return i + (unsigned)__builtin_ctz(odd);
+		i += 16;
+	} while (i < n);
+	return n;
 }
+#else
+static inline size_t copy_plain(char *to, const char *s, size_t n)
+{
+	return copy_plain_bytes(to, s, n);
+}
+#endif
 
 /** Write the character at s, which is not plain; its length in bytes is returned. */
 static size_t write_special(struct fw_out *o, const char *s, size_t n)

@@ -2,6 +2,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#ifdef __x86_64__
+#include <emmintrin.h>
+#endif
 
 #include "lib/base/arena.h"
 #include "lib/base/file.h"
@@ -113,6 +116,19 @@ void fw_out_cstr(struct fw_out *o, const char *s)
 	fw_out_write(o, s, strlen(s));
 }
 
+static unsigned count_digits(uint64_t v)
+{
+	static const uint64_t powers[20] = {
+		0, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000,
+		10000000000, 100000000000, 1000000000000, 10000000000000, 100000000000000,
+		1000000000000000, 10000000000000000, 100000000000000000, 1000000000000000000,
+		10000000000000000000u,
+	};
+	// 1233 / 4096 is just above log10(2), so this is right or one too many.
+	unsigned guess = (64 - (unsigned)__builtin_clzll(v | 1)) * 1233 >> 12;
+	return guess + (v >= powers[guess]);
+}
+
 void fw_out_dec(struct fw_out *o, uint64_t v)
 {
 	static const char pairs[] =
@@ -121,37 +137,58 @@ void fw_out_dec(struct fw_out *o, uint64_t v)
 		"50515253545556575859606162636465666768697071727374"
 		"75767778798081828384858687888990919293949596979899";
 	char digits[20];
-	char *p = digits + sizeof(digits);
+	unsigned n = count_digits(v);
+	bool fits = n <= o->capacity - o->count;
+	char *to = fits ? o->data + o->count : digits, *p = to + n;
 	while (v >= 100) {
 		p -= 2;
 		memcpy(p, pairs + v % 100 * 2, 2);
 		v /= 100;
 	}
-	if (v >= 10) {
-		p -= 2;
-		memcpy(p, pairs + v * 2, 2);
-	} else {
-		*--p = (char)('0' + v);
-	}
-	fw_out_write(o, p, (size_t)(digits + sizeof(digits) - p));
+	if (v >= 10)
+		memcpy(to, pairs + v * 2, 2);
+	else
+		to[0] = (char)('0' + v);
+	if (fits)
+		o->count += n;
+	else
+		fw_out_slow_(o, digits, n);
+}
+
+/** The n leading digits of v, 1 to 16, at @p to, where 16 bytes may be written. */
+static void put_hex(char *to, uint64_t v, unsigned n)
+{
+	v <<= 4 * (16 - n);
+#ifdef __x86_64__
+	__m128i bytes = _mm_cvtsi64_si128((int64_t)__builtin_bswap64(v));
+	__m128i low = _mm_set1_epi8(15);
+	__m128i digits = _mm_unpacklo_epi8(_mm_and_si128(_mm_srli_epi64(bytes, 4), low),
+					   _mm_and_si128(bytes, low));
+	__m128i letters = _mm_and_si128(_mm_cmpgt_epi8(digits, _mm_set1_epi8(9)),
+					_mm_set1_epi8('a' - '0' - 10));
+	digits = _mm_add_epi8(_mm_add_epi8(digits, _mm_set1_epi8('0')), letters);
+	_mm_storeu_si128((__m128i *)to, digits);
+#else
+	for (unsigned i = 0; i < n; i++, v <<= 4)
+		to[i] = "0123456789abcdef"[v >> 60];
+#endif
 }
 
 void fw_out_hex(struct fw_out *o, uint64_t v, unsigned width)
 {
-	char digits[16];
 	unsigned n = (67 - (unsigned)__builtin_clzll(v | 1)) / 4;
-	for (; width > sizeof(digits); width--)
+	for (; width > 16; width--)
 		fw_out_byte(o, '0');
 	if (n < width)
 		n = width;
-	// A short copy loop beats a call: most values are addresses of 4 to 12 digits.
-	char *to = n <= o->capacity - o->count ? o->data + o->count : digits;
-	for (unsigned i = n; i-- > 0; v >>= 4)
-		to[i] = "0123456789abcdef"[v & 15];
-	if (to == digits)
-		fw_out_slow_(o, digits, n);
-	else
+	if (o->capacity - o->count >= 16) {
+		put_hex(o->data + o->count, v, n);
 		o->count += n;
+	} else {
+		char digits[16];
+		put_hex(digits, v, n);
+		fw_out_write(o, digits, n);
+	}
 }
 
 static void escape_bytes(struct fw_out *o, const char *s, size_t n)
