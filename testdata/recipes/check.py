@@ -21,7 +21,8 @@ def read_sym(path):
             sym["origins"][int(fields[1])] = line.split(None, 2)[2].strip()
         elif fields[0] == "FUNC":
             start = int(fields[1], 16)
-            sym["functions"].append((start, start + int(fields[2], 16), line.split(None, 4)[4].strip(), [], []))
+            name = line.split(None, 4)[4].strip()
+            sym["functions"].append((start, start + int(fields[2], 16), name, [], []))
         elif fields[0] == "INLINE":
             numbers = [int(x, 16) for x in fields[5:]]
             ranges = [(a, a + b) for a, b in zip(numbers[::2], numbers[1::2])]
@@ -29,8 +30,8 @@ def read_sym(path):
         elif fields[0] == "PUBLIC":
             sym["publics"].append((int(fields[1], 16), line.split(None, 3)[3].strip()))
         elif fields[0] not in ("MODULE", "INFO", "STACK"):
-            start = int(fields[0], 16)
-            sym["functions"][-1][3].append((start, start + int(fields[1], 16), int(fields[2]), int(fields[3])))
+            start, size = int(fields[0], 16), int(fields[1], 16)
+            sym["functions"][-1][3].append((start, start + size, int(fields[2]), int(fields[3])))
     sym["functions"].sort(key=lambda f: f[:2])
     sym["publics"].sort()
     return sym

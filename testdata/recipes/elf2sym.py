@@ -3,11 +3,12 @@
 
 Independent of framewalk's own readers: every fact comes from readelf, nm,
 objdump or addr2line. (If LLVM's addr2line is there too, lines are taken from it:
-binutils 2.40 misreads some file numbers of DWARF 5.) x86 and amd64. Function extents are the symbol table's;
-names, lines and inline calls are asked of addr2line at every instruction, so
-an INLINE range ends at an instruction and two equal calls from one line are
-one record. What a .sym cannot express is left out, as Breakpad's dump_syms
-does: an undefined return address and rules that are DWARF expressions.
+binutils 2.40 misreads some file numbers of DWARF 5.) x86 and amd64. Function
+extents are the symbol table's; names, lines and inline calls are asked of
+addr2line at every instruction, so an INLINE range ends at an instruction and
+two equal calls from one line are one record. What a .sym cannot express is
+left out, as Breakpad's dump_syms does: an undefined return address and rules
+that are DWARF expressions.
 """
 import argparse
 import bisect
@@ -17,7 +18,10 @@ import shutil
 import subprocess
 import sys
 
-LLVM_ADDR2LINE = next(filter(None, map(shutil.which, ["llvm-addr2line", "llvm-addr2line-14"])), None)
+LLVM_ADDR2LINE = shutil.which("llvm-addr2line") or shutil.which("llvm-addr2line-14")
+SYMBOL = re.compile(r"([0-9a-f]+) (?:([0-9a-f]+) )?[tTiWw] (.*?)(?:@+[A-Z][\w.]*)?$")
+FRAME_ENTRY = re.compile(r"([0-9a-f]+) [0-9a-f]+ [0-9a-f]+ (CIE|FDE)"
+                         r"(?: cie=([0-9a-f]+) pc=([0-9a-f]+)\.\.([0-9a-f]+))?")
 
 
 def run(*command, text=None):
@@ -57,25 +61,28 @@ class Elf:
     def symbols(self):
         """(address, size, name) of every function symbol, one an address."""
         found = {}
-        for flags in ([], ["-D"]):
-            for line in run("nm", "-SC", "--defined-only", *flags, self.debug if not flags else self.path):
-                match = re.match(r"([0-9a-f]+) (?:([0-9a-f]+) )?([tTiWw]) (.*?)(?:@+[A-Z][\w.]*)?$", line)
-                if match and any(a <= int(match.group(1), 16) < b for a, b in self.text):
-                    entry = (int(match.group(2) or "0", 16), match.group(4))
-                    address = int(match.group(1), 16)
+        for flags, path in ("-SC", self.debug), ("-SCD", self.path):
+            for match in map(SYMBOL.match, run("nm", flags, "--defined-only", path)):
+                address = int(match.group(1), 16) if match else -1
+                if any(a <= address < b for a, b in self.text):
+                    entry = (int(match.group(2) or "0", 16), match.group(3))
                     if address not in found or (found[address][0] == 0 and entry[0]):
                         found[address] = entry
         return [(address, *found[address]) for address in sorted(found)]
 
     def instructions(self, start, end):
         """Start addresses of the instructions in [start, end)."""
+        if end <= start:
+            return []
         if self.listing is None:
             return self.disassemble("--start-address=%#x" % start, "--stop-address=%#x" % end)
-        return self.listing[bisect.bisect_left(self.listing, start):bisect.bisect_left(self.listing, end)]
+        first, last = (bisect.bisect_left(self.listing, x) for x in (start, end))
+        return self.listing[first:last]
 
     def disassemble(self, *limits):
         lines = run("objdump", "-d", "-w", "--no-show-raw-insn", *limits, self.path)
-        return [int(m.group(1), 16) for m in (re.match(r"\s*([0-9a-f]+):\t", x) for x in lines) if m]
+        matches = (re.match(r"\s*([0-9a-f]+):\t", line) for line in lines)
+        return [int(match.group(1), 16) for match in matches if match]
 
     def chains(self, addresses):
         """address -> [(function, file, line)], the innermost call first."""
@@ -206,7 +213,7 @@ def cfi(elf, wanted):
                 records.append("STACK CFI %x %s" % (address - elf.base, text))
 
     for line in run("readelf", "--debug-dump=frames-interp", elf.path):
-        head = re.match(r"([0-9a-f]+) [0-9a-f]+ [0-9a-f]+ (CIE|FDE)(?: cie=([0-9a-f]+) pc=([0-9a-f]+)\.\.([0-9a-f]+))?", line)
+        head = FRAME_ENTRY.match(line)
         # A value held in another register is two words: "r9 (r9)".
         fields = re.sub(r"\br\d+ \((\w+)\)", r"=\1", line).split()
         if head:
@@ -254,8 +261,8 @@ def convert(elf, only, with_cfi):
         following = symbols[i + 1][0] if i + 1 < len(symbols) else address + max(size, 1)
         # The symbol before a nameless place is kept: readers must not use it.
         if wanted(address, max(address + size, following)):
-            chosen.append((address, min(address + size, max(following, address)) if size else address, name))
-    points = {address: elf.instructions(address, end) if end > address else [] for address, end, _ in chosen}
+            chosen.append((address, min(address + size, following) if size else address, name))
+    points = {start: elf.instructions(start, end) for start, end, _ in chosen}
     chains = elf.chains([p for address in points for p in points[address]])
     for address, end, name in chosen:
         here = [p for p in points[address] if p in chains and chains[p]]
@@ -273,11 +280,11 @@ def convert(elf, only, with_cfi):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("elf")
-    parser.add_argument("--debug", help="file with the symbols and DWARF, if the ELF file is stripped")
-    parser.add_argument("--only", help="LOW-HIGH[,...]: only what covers these link-time addresses (hex)")
+    parser.add_argument("--debug", help="file with symbols and DWARF, if not the ELF file")
+    parser.add_argument("--only", help="LOW-HIGH[,...]: only what covers these addresses")
     parser.add_argument("--truth", help="only what covers the addresses that this truth file names")
     parser.add_argument("--no-cfi", action="store_true", help="no STACK CFI records")
-    parser.add_argument("--store", help="write to STORE/name/ID/name.sym instead of standard output")
+    parser.add_argument("--store", help="write STORE/name/ID/name.sym, not standard output")
     options = parser.parse_args()
     elf = Elf(options.elf, options.debug)
     only = None

@@ -6,7 +6,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/.."
 {
 	sed '/^<!-- files -->$/q' README.md
-	grep -v '^#' recipes/cases.txt | while IFS='|' read -r case source options limit argument symbols what; do
+	grep -v '^#' recipes/cases.txt |
+	while IFS='|' read -r case source options limit argument symbols what; do
+		# shellcheck disable=SC2016
 		printf '\n### %s\n%s.\n`recipes/record.sh %s`: %s, %s, stack limit %s KiB%s%s.\n\n' \
 			"$case" "$what" "$case" "$source" "$options" "$limit" \
 			"${argument:+, argument \`$argument\`}" "${symbols:+, elf2sym.py $symbols}"

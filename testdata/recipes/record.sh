@@ -7,10 +7,15 @@
 # OUT: where the case folders are written (default: the parent of this folder).
 # Needs gcc g++ gcc-multilib binutils gdb libc6-dbg llvm-14 python3 util-linux.
 # cases.txt lists the cases; readme.sh afterwards renews ../README.md.
+# Options are lists of words.
+# shellcheck disable=SC2086,SC3045
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 HANDLER=${HANDLER:-/usr/lib/chromium/chrome_crashpad_handler}
-[ -x "$HANDLER" ] || { echo "record.sh: no Crashpad handler at $HANDLER (set HANDLER)" >&2; exit 1; }
+if [ ! -x "$HANDLER" ]; then
+	echo "record.sh: no Crashpad handler at $HANDLER (set HANDLER)" >&2
+	exit 1
+fi
 OUT=${OUT:-$(dirname "$here")}
 
 # Runs inside new mount, pid and uts namespaces, so that paths, pids and names in
@@ -61,7 +66,8 @@ record() {
 		$driver $options -Wl,--build-id=sha1 -o "$name" program.o report.o
 	)
 	gcc -O2 -shared -fPIC -o "$work/release.so" "$here/src/release.c"
-	unshare --mount --pid --uts --fork --mount-proc sh "$here/record.sh" --inside "$name" "$limit" "$argument"
+	unshare --mount --pid --uts --fork --mount-proc \
+		sh "$here/record.sh" --inside "$name" "$limit" "$argument"
 	if [ ! -s "$work/crash.dmp" ] || [ ! -s "$work/truth.txt" ]; then
 		cat "$work/log"
 		echo "record.sh: case $case was not recorded" >&2
@@ -92,7 +98,8 @@ if [ "${1-}" = --inside ]; then
 	inside "$@"
 	exit
 fi
-grep -v '^#' "$here/cases.txt" | while IFS='|' read -r case source options limit argument symbols what; do
+grep -v '^#' "$here/cases.txt" |
+while IFS='|' read -r case source options limit argument symbols _; do
 	[ $# -eq 0 ] || case " $* " in *" $case "*) ;; *) continue ;; esac
 	record "$case" "$source" "$options" "$limit" "$argument" "$symbols" < /dev/null
 done

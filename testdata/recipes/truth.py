@@ -1,10 +1,11 @@
 # Run by gdb, attached to a crashed process that waits in its signal handler
 # (see record.sh): writes every thread's true stack, one frame a line:
 #   <module>+0x<offset>	<function>	<file>:<line>[	<flag>]
-# with tabs between the fields (C++ names have spaces). pc is the raw program counter, so a return address for callers. Unknown fields
-# are "-"; an address in no module is "-+0x<address>". Flags: "inline" (a call
-# that was inlined, so it shares its pc with the next line) and "signal" (the
-# trampoline a signal handler returns to).
+# with tabs between the fields (C++ names have spaces). The offset is that of the
+# raw program counter, so of the return address for callers. Unknown fields are
+# "-"; an address in no module is "-+0x<address>". Flags: "inline" (a call that
+# was inlined, so it shares its pc with the next line) and "signal" (the
+# trampoline that a signal handler returns to).
 import os
 import re
 import subprocess
@@ -28,7 +29,7 @@ for line in open("/proc/%d/maps" % pid):
 def short_name(name, known={"[vdso]": "linux-vdso.so.1"}):
     """The name that Crashpad gives: the DT_SONAME, or else the file's."""
     if name not in known:
-        dynamic = subprocess.run(["readelf", "-dW", name], stdout=subprocess.PIPE, universal_newlines=True).stdout
+        dynamic = subprocess.check_output(["readelf", "-dW", name], universal_newlines=True)
         soname = re.search(r"Library soname: \[(.*)\]", dynamic)
         known[name] = soname.group(1) if soname else os.path.basename(name)
     return known[name]
@@ -61,7 +62,8 @@ def write_thread(thread, crashed):
         while frame is not None and frame.type() != gdb.SIGTRAMP_FRAME:
             frame = frame.older()
         frame = frame.older()
-    out.write("thread %d %s%s\n" % (thread.ptid[1], thread.name or "-", " crashed" if crashed else ""))
+    state = " crashed" if crashed else ""
+    out.write("thread %d %s%s\n" % (thread.ptid[1], thread.name or "-", state))
     while frame is not None:
         # gdb shows functions that jumped to the next one, from call site
         # records; they have left no frame on the stack.

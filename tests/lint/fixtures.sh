@@ -15,15 +15,18 @@ complain() {
 
 # Fixed places of home and work folders, and what this machine is called. Short
 # names are left out: they occur in any binary.
-patterns='/root|/home/|/work/|/tmp/|/mnt/|/builds?/|/Users/|/workspace|@[a-z0-9-]+\.(com|org|net|local)'
-for name in "$(uname -n)" "$(uname -r)" "$(cat /etc/machine-id 2>/dev/null)" "${USER-}" "${LOGNAME-}" "${PWD%/testdata}"; do
+patterns='/root|/home/|/work/|/tmp/|/mnt/|/builds?/|/Users/|/workspace'
+patterns="$patterns|@[a-z0-9-]+\.(com|org|net|local)"
+for name in "$(uname -n)" "$(uname -r)" "$(cat /etc/machine-id 2>/dev/null)" \
+	"${USER-}" "${LOGNAME-}" "${PWD%/testdata}"; do
 	[ ${#name} -lt 5 ] || patterns="$patterns|$(printf %s "$name" | sed 's/[][\.*^$+?(){}|]/\\&/g')"
 done
 
 find . -type f ! -name '*.new' | sed 's,^\./,,' | LC_ALL=C sort > "$list"
 while read -r file; do
 	# -a: the whole file; s and l: 8-bit text and UTF-16.
-	found=$({ strings -a -n 4 -e s "$file"; strings -a -n 4 -e l "$file"; } | grep -E -m 3 -e "$patterns")
+	found=$({ strings -a -n 4 -e s "$file"; strings -a -n 4 -e l "$file"; } |
+		grep -E -m 3 -e "$patterns")
 	[ -z "$found" ] || complain "$file names a machine: $found"
 done < "$list"
 
@@ -32,7 +35,8 @@ while IFS='|' read -r _ file size hash _; do
 	[ ${#hash} -eq 64 ] || continue
 	if [ ! -f "$file" ]; then
 		complain "$file is listed in README.md and missing"
-	elif [ "$size" != "$(($(wc -c < "$file")))" ] || [ "$hash" != "$(sha256sum < "$file" | cut -d ' ' -f 1)" ]; then
+	elif [ "$size" != "$(($(wc -c < "$file")))" ] ||
+		[ "$hash" != "$(sha256sum < "$file" | cut -d ' ' -f 1)" ]; then
 		complain "$file is not the file that README.md lists (run testdata/recipes/readme.sh)"
 	fi
 done < README.md
@@ -41,7 +45,8 @@ while read -r file; do
 	case $file in
 	recipes/* | README.md) continue ;;
 	esac
-	grep -q -F "| $file |" README.md || complain "$file is not listed in README.md (run testdata/recipes/readme.sh)"
+	grep -q -F "| $file |" README.md ||
+		complain "$file is not listed in README.md (run testdata/recipes/readme.sh)"
 done < "$list"
 
 # Symbols and truth agree, frame by frame.

@@ -12,14 +12,18 @@ __attribute__((noinline)) static int store(volatile int *slot, int value)
 	return value;
 }
 
-__attribute__((noinline)) static int aligned(int count)
+// Arguments on the stack, a block of variable size and an aligned local: gcc
+// then keeps the CFA in memory, at rbp - 8.
+__attribute__((noinline)) static int aligned(int a, int b, int c, int d, int e, int f, int g, int h)
 {
 	_Alignas(64) char block[64];
+	char *variable = alloca(16 * a);
 
-	memset(block, count, sizeof(block));
-	__asm__ volatile("" :: "r"(block) : "memory");
-	count += store((volatile int *)8, count);
-	return count + block[3];
+	memset(block, a, sizeof(block));
+	memset(variable, b, 16 * a);
+	__asm__ volatile("" :: "r"(block), "r"(variable) : "memory");
+	a += store((volatile int *)8, a);
+	return a + b + c + d + e + f + g + h + block[3] + variable[5];
 }
 
 __attribute__((noinline)) static int variable(int count)
@@ -28,7 +32,7 @@ __attribute__((noinline)) static int variable(int count)
 
 	memset(block, 1, 16 * count);
 	__asm__ volatile("" :: "r"(block) : "memory");
-	return aligned(count) + block[5];
+	return aligned(count, 1, 2, 3, 4, 5, 6, 7) + block[5];
 }
 
 int main(int argc, char **argv)
