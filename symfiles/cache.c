@@ -29,6 +29,7 @@
  *   as processes, end with their holder and leave nothing to remove.
  */
 enum {
+	CACHE_FORMAT = 1,	// the folder's number: lib/image's block format
 	NAME_SIZE = FW_MAX_IDENT + 64,
 	LOCK_SECONDS = 60,
 	MIN_SLEEP_US = 1000,
@@ -115,7 +116,7 @@ struct fw_cache *fw_cache_open(const char *dir, uint64_t cap_bytes, const char *
 	}
 	if (c->root_fd < 0)
 		goto fail;
-	snprintf(version, sizeof(version), "v%d", FW_IMAGE_FORMAT);
+	snprintf(version, sizeof(version), "v%d", CACHE_FORMAT);
 	mkdirat(c->root_fd, version, 0700);
 	c->dir_fd = open_dir(c->root_fd, version, ret_why);
 	if (c->dir_fd < 0) {

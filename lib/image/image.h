@@ -124,10 +124,7 @@ struct fw_image {
 	void (*release)(struct fw_image *image);
 };
 
-enum {
-	FW_CHUNK_SHIFT = 16,
-	FW_IMAGE_FORMAT = 1,	// of blocks; raised with any change of their layout or meaning
-};
+enum { FW_CHUNK_SHIFT = 16 };
 
 /**
  * Open a block in the cache's format. Header, section table and chunk hashes
