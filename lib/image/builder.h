@@ -58,12 +58,14 @@ FW_MUST_CHECK enum fw_code fw_image_write(const struct fw_image *image, int fd,
 struct fw_span { uint32_t start, end, item, order; };
 enum fw_span_policy {
 	FW_SPAN_FIRST_AT_START,		// equal start: the first in file order, others dropped
-	FW_SPAN_INNERMOST,		// equal start: the shorter wins its range
+	FW_SPAN_INNERMOST,		// equal start: the shorter wins its range, equal ranges: the first
 };
 
 /**
- * Replace n spans (any order) by disjoint ascending ones by the overlap rules.
- * Split items appear several times. *overlaps counts every cut, split or drop.
+ * Lay n spans (any order) flat: disjoint, ascending, by the overlap rules. Split
+ * items appear several times, empty spans not at all. The result is malloc'ed and
+ * the caller's. *overlaps counts the spans that cut, split or were dropped; under
+ * FW_SPAN_INNERMOST nesting is what the format means and is not counted.
  */
 FW_MUST_CHECK enum fw_code fw_spans_flatten(const struct fw_span *spans, uint32_t n,
 	enum fw_span_policy policy, struct fw_span **ret, uint32_t *ret_n, uint32_t *overlaps);
