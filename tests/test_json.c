@@ -65,7 +65,8 @@ START_TEST(compact_document)
 	start(false);
 	write_document();
 	finish("{\"n\":18446744073709551615,\"list\":[-9223372036854775808,true,[],{},[null]],"
-	       "\"h\":\"0x00000abc\",\"no\":false,\"s\":\"x\",\"t\":null,\"u\":\"yz\",\"v\":null}\n");
+	       "\"h\":\"0x00000abc\",\"no\":false,\"s\":\"x\",\"t\":null,\"u\":\"yz\","
+	       "\"v\":null}\n");
 }
 END_TEST
 

@@ -160,7 +160,8 @@ static enum fw_code gzip_members(struct unpack *u, struct libdeflate_decompresso
 	enum fw_code code = first_room(u, claim);
 	while (code == FW_OK) {
 		if (fw_packing_of(u->data + u->pos, u->size - u->pos) != FW_GZIP)
-			return malformed(u->err, u->pos, "no gzip data where a member should start");
+			return malformed(u->err, u->pos,
+					 "no gzip data where a member should start");
 		if (!gzip_member_at_once(u, d))
 			code = gzip_member_by_steps(u, z);
 		if (code == FW_OK && only_zeros(u))
