@@ -348,11 +348,10 @@ static enum fw_code read_all(struct md_reader *md, struct fw_error *err)
 enum fw_code fw_minidump_read(const uint8_t *data, uint64_t size, struct fw_snapshot **ret,
 			      struct fw_error *err)
 {
-	// The largest records that a file can ask for: a thread list (48 bytes an
-	// entry against a struct fw_thread_info). No file needs more than this.
+	// The greatest growth is a thread list's: 48 bytes an entry become a struct
+	// fw_thread_info, 13 times as much. No file needs more than this.
 	struct fw_arena arena;
-	uint64_t scaled = size > UINT64_MAX / 64 ? UINT64_MAX : size * 32;
-	fw_arena_init(&arena, scaled < UINT64_MAX - (1 << 20) ? scaled + (1 << 20) : scaled);
+	fw_arena_init(&arena, size > UINT64_MAX / 64 ? 0 : 32 * size + (1 << 20));
 	struct fw_snapshot *s = fw_arena_array(&arena, 1, sizeof(*s));
 	if (!s) {
 		fw_arena_deinit(&arena);

@@ -124,15 +124,15 @@ static void arm_cpu_info(const struct fw_bytes *b, char *out, size_t size)
 	}
 }
 
-static void x86_cpu_info(const struct fw_bytes *b, char *out, size_t size)
+static void x86_cpu_info(const struct fw_bytes *b, bool amd64, char *out, size_t size)
 {
 	// cpuid leaf 0: three registers of four characters, low byte first.
 	char vendor[13] = "";
-	bool printable = b->size >= SYS_CPU_INFO + 12;
+	// On amd64 writers differ: some put feature bits here. The peers print none.
+	bool printable = b->size >= SYS_CPU_INFO + 12 && !amd64;
 	for (unsigned i = 0; i < 12 && printable; i++) {
 		uint32_t word = md_u32(b, SYS_CPU_INFO + i / 4 * 4);
 		vendor[i] = (char)(word >> (i % 4 * 8));
-		// On Windows amd64 these bytes are feature bits instead.
 		printable = vendor[i] >= 0x20 && vendor[i] < 0x7f;
 	}
 	uint16_t revision = md_u16(b, SYS_REVISION);
@@ -185,7 +185,7 @@ bool md_read_system_info(struct md_reader *md)
 	s->os = os_of(s->os_raw);
 	read_versions(md, &b);
 	if (s->cpu->id == FW_CPU_X86 || s->cpu->id == FW_CPU_AMD64)
-		x86_cpu_info(&b, cpu_info, sizeof(cpu_info));
+		x86_cpu_info(&b, s->cpu->id == FW_CPU_AMD64, cpu_info, sizeof(cpu_info));
 	else if (s->cpu->id == FW_CPU_ARM)
 		arm_cpu_info(&b, cpu_info, sizeof(cpu_info));
 	if (cpu_info[0])
