@@ -40,9 +40,14 @@ struct fw_builder {
 FW_MUST_CHECK enum fw_code fw_builder_create(struct fw_builder **ret, struct fw_error *err);
 void fw_builder_destroy(struct fw_builder *b);
 
+/** Count a dropped record and keep its 1-based line number (0: unknown) if it is an early one. */
+void fw_diag_add(struct fw_diag *diag, enum fw_diag_kind kind, uint32_t line);
+
 /**
  * Sort, resolve and close everything, and give the image, which owns the
- * builder from then on (also on failure).
+ * builder from then on (also on failure). A PUBLIC's end is cut at the next PUBLIC and
+ * FUNC here; what else bounds it the loader has put into `end` (UINT32_MAX:
+ * nothing). STACK WIN ranges and CFI rows are expected in order.
  */
 FW_MUST_CHECK enum fw_code fw_builder_freeze(struct fw_builder *b, struct fw_image **ret,
 					     struct fw_error *err);

@@ -19,10 +19,12 @@
  * cache: not trusted, verified piece by piece).
  *
  * Block: header (this format's magic and version, identity, a table of
- * sections), sections each 64-byte aligned, then one XXH3-64 per 64 KiB chunk
+ * sections), sections each 64-byte aligned, then one XXH3-64 per 4 KiB chunk
  * of the block before it. The header and the chunk table are verified at open;
  * a chunk is verified when it is first touched. Every index is checked again at
- * use, so corruption costs answers and never memory.
+ * use, so corruption costs answers and never memory. (A look-up touches some
+ * fifteen places: small chunks make the first one cheap, and the table of
+ * hashes, 1/512 of the block, is what opening reads.)
  */
 enum fw_section {
 	FW_SEC_STRING_OFFSETS,	// u32[num_strings + 1]
@@ -124,7 +126,7 @@ struct fw_image {
 	void (*release)(struct fw_image *image);
 };
 
-enum { FW_CHUNK_SHIFT = 16 };
+enum { FW_CHUNK_SHIFT = 12 };
 
 /**
  * Open a block in the cache's format. Header, section table and chunk hashes
