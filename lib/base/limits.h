@@ -22,6 +22,7 @@ enum {
 	FW_MAX_PROGRAM_OPS = 512,
 	FW_MAX_PROGRAM_DEPTH = 64,
 	FW_MAX_ROW_RULES = 64,		// rules of one CFI row, .cfa and .ra among them
+	FW_MAX_CFI_ROWS = 1048576,	// distinct ones of a module; the largest known has thousands
 	FW_MAX_DIAG_SAMPLES = 8,	// line numbers remembered per kind of bad record
 
 	// symbol search
