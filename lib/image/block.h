@@ -16,7 +16,6 @@
  */
 #define FW_BLOCK_MAGIC UINT64_C(0x0a31474d49575146)
 enum {
-	FW_BLOCK_FORMAT = 1,
 	FW_BLOCK_ALIGN = 64,
 	FW_BLOCK_CFI_WIDE = 1,		// flag: struct fw_cfi_table.wide
 };

@@ -86,9 +86,9 @@ static enum fw_code check_header(const struct fw_block_header *h, uint64_t size,
 		return fw_fail(err, FW_UNSUPPORTED, place, "image of the other byte order");
 	if (h->magic != FW_BLOCK_MAGIC)
 		return fw_fail(err, FW_MALFORMED, place, "not an image");
-	if (h->format != FW_BLOCK_FORMAT)
+	if (h->format != FW_IMAGE_FORMAT)
 		return fw_fail(err, FW_UNSUPPORTED, place, "image format %u, not %d", h->format,
-			       FW_BLOCK_FORMAT);
+			       FW_IMAGE_FORMAT);
 	if (h->header_hash != fw_block_hash(h, offsetof(struct fw_block_header, header_hash), 0))
 		return fw_fail(err, FW_MALFORMED, place, "checksum does not match");
 	// What a hash can vouch for ends here: whoever writes a file can write its hash.

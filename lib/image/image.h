@@ -126,7 +126,10 @@ struct fw_image {
 	void (*release)(struct fw_image *image);
 };
 
-enum { FW_CHUNK_SHIFT = 12 };
+enum {
+	FW_IMAGE_FORMAT = 1,		// of the block: another number is another cache folder
+	FW_CHUNK_SHIFT = 12,
+};
 
 /**
  * Open a block in the cache's format. Header, section table and chunk hashes

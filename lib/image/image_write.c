@@ -52,7 +52,7 @@ static void fill_header(struct fw_block_header *h, const struct fw_image *image)
 {
 	memset(h, 0, sizeof(*h));
 	h->magic = FW_BLOCK_MAGIC;
-	h->format = FW_BLOCK_FORMAT;
+	h->format = FW_IMAGE_FORMAT;
 	h->flags = image->cfi.wide ? FW_BLOCK_CFI_WIDE : 0;
 	h->base = image->base;
 	h->cpu = image->cpu;
