@@ -37,6 +37,7 @@ enum {
 	FW_MAX_REPORT_FRAMES = 4194304,	// of one report
 	FW_MAX_WALK_SECONDS = 20,	// of one thread
 	FW_ENTRY_SIZE = 64,		// bytes of a _start whose end no symbol tells
+	FW_MAX_STACK_SWITCHES = 64,	// signals from one stack to another in one walk
 	FW_SCAN_WORDS = 40,
 	FW_SCAN_WORDS_CONTEXT = 160,	// out of the context frame
 };

@@ -111,7 +111,16 @@ static enum fw_stop leave_trampoline(struct fw_walker *w)
 		return fw_walk_stop(w, FW_STOP_MEMORY_MISSING,
 				    "the signal frame at 0x%llx is not in the capture",
 				    (unsigned long long)w->frame.sp);
-	uint64_t old_sp = w->regs.v[w->cpu->sp];
+	uint64_t old_sp = w->regs.v[w->cpu->sp], new_sp = regs.v[w->cpu->sp];
+	// The kernel pushes a signal frame below the interrupted stack pointer,
+	// unless the handler has a stack of its own: then it may lie anywhere,
+	// but not for ever.
+	const struct fw_segment *stack = fw_memory_find(&w->snapshot->memory, old_sp);
+	bool same = stack != NULL && new_sp - stack->start < stack->size;
+	if ((same && new_sp <= old_sp) || (!same && ++w->stack_switches > FW_MAX_STACK_SWITCHES))
+		return fw_walk_stop(w, FW_STOP_IMPLAUSIBLE,
+				    "the signal frame's stack pointer 0x%llx leads back",
+				    (unsigned long long)new_sp);
 	w->regs = regs;
 	return check_caller(w, FW_TRUST_CFI, old_sp, true);
 }
@@ -255,7 +264,7 @@ static bool begin(struct fw_walker *w, const struct fw_thread_info *thread)
 	r->corrupt_module = FW_NO_MODULE;
 	r->stop_detail[0] = '\0';
 	w->memory.size = 0;
-	w->callee_params = w->next_params = w->unverified = 0;
+	w->callee_params = w->next_params = w->unverified = w->stack_switches = 0;
 	w->thumb = false;
 	if (!thread->have_context) {
 		r->stop = fw_walk_stop(w, FW_STOP_NO_RULE, "no registers: %s",

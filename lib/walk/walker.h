@@ -38,6 +38,7 @@ struct fw_walker {
 	bool have_stack;
 	uint64_t stack_start, stack_end;	// the thread's stack as far as captured
 	uint32_t unverified;		// unverified steps in a row
+	uint32_t stack_switches;	// by signals, so far
 	bool cfi_failed;		// CFI covers the frame but could not be used
 
 	struct fw_walk_result *result;
