@@ -157,7 +157,7 @@ END_TEST
 // arch/arm64/include/uapi/asm: siginfo 128, ucontext; sigcontext at 176; regs behind 8
 START_TEST(a64_signal_frame)
 {
-	uint64_t words[71] = { 0 };
+	uint64_t words[39 + 33] = { 0 };
 	words[39 + 19] = 0x19;
 	words[39 + 31] = S + 0x800;
 	words[39 + 32] = M + 0x1100;
