@@ -13,6 +13,7 @@ void world_init(struct world *w, enum fw_cpu_id cpu, enum fw_os os)
 	w->s.cpu = fw_cpu_get(cpu);
 	w->s.os = os;
 	w->s.modules = w->modules;
+	w->s.mapped = w->mapped;
 	w->s.regions = w->regions;
 	w->s.threads = &w->thread;
 	w->s.num_threads = 1;
@@ -25,6 +26,7 @@ void world_init(struct world *w, enum fw_cpu_id cpu, enum fw_os os)
 void world_module(struct world *w, uint64_t base, uint64_t size, const char *sym)
 {
 	uint32_t i = w->s.num_modules++;
+	w->mapped[w->s.num_mapped++] = i;
 	w->modules[i] = (struct fw_module_info){ .base = base, .size = size, .is_main = i == 0 };
 	w->modules[i].code_file = FW_STR("/lib/module.so");
 	if (sym == NULL)

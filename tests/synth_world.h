@@ -13,6 +13,7 @@ struct world {
 	struct fw_image *images[8];
 	struct fw_region regions[16];
 	struct fw_segment segments[16];
+	uint32_t mapped[8];
 	struct fw_thread_info thread;
 	struct fw_walk_result result;
 	uint8_t bytes[16][4096];

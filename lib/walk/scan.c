@@ -19,7 +19,7 @@ static bool continues(struct fw_walker *w, const struct fw_caller *caller)
 	uint32_t count = 0;
 	const struct fw_rule *rules = trial.code_image == NULL ? NULL :
 		fw_image_cfi(trial.code_image, (uint32_t)offset, &count);
-	if (rules != NULL && rules[0].flags == 0 &&
+	if (rules != NULL && !(rules[0].flags & (FW_ROW_SIGNAL | FW_ROW_RA_IN_PC)) &&
 	    fw_row_apply(rules, count, &trial.code_image->programs, trial.cpu, &trial.regs,
 			 &trial.memory) == FW_ROW_OK) {
 		uint64_t pc = fw_walk_code_address(&trial, trial.regs.v[trial.cpu->pc]);

@@ -221,7 +221,7 @@ __attribute__((noinline)) enum fw_stop fw_walk_step(struct fw_walker *w)
 	uint64_t offset = lookup - w->code_base;
 	uint32_t count;
 	const struct fw_rule *rules = fw_image_cfi(w->code_image, (uint32_t)offset, &count);
-	if (__builtin_expect(rules == NULL || rules[0].flags != 0, 0))
+	if (__builtin_expect(rules == NULL || (rules[0].flags & (FW_ROW_SIGNAL | FW_ROW_RA_IN_PC)), 0))
 		return slow_step(w);
 	const struct fw_cpu *cpu = w->cpu;
 	uint64_t old_sp = w->regs.v[cpu->sp];
