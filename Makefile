@@ -20,7 +20,7 @@ PACKAGES_RUN := libc6-dev libelf-dev libxxhash-dev libzstd-dev libdeflate-dev zl
 PACKAGES_TEST := check python3-minimal python3-jsonschema clang libclang-rt-14-dev
 
 FW_CFLAGS := -std=gnu11 -I. -MMD -MP -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DFW_VERSION='"$(VERSION)"' \
-	-fno-strict-aliasing -fvisibility=hidden -pthread
+	-DXXH_INLINE_ALL= -fno-strict-aliasing -fvisibility=hidden -pthread
 LIBS := -lelf -lzstd -ldeflate -lz -pthread
 ifeq ($(DEV),1)
 FW_CFLAGS += -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
