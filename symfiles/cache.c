@@ -11,10 +11,10 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "lib/base/file.h"
 #include "lib/image/builder.h"
+#include "lib/image/block.h"
 #include "symfiles/cache_internal.h"
 
 /*
@@ -29,7 +29,6 @@
  *   as processes, end with their holder and leave nothing to remove.
  */
 enum {
-	CACHE_FORMAT = 1,	// the folder's number: lib/image's block format
 	NAME_SIZE = FW_MAX_IDENT + 64,
 	LOCK_SECONDS = 60,
 	MIN_SLEEP_US = 1000,
@@ -116,7 +115,7 @@ struct fw_cache *fw_cache_open(const char *dir, uint64_t cap_bytes, const char *
 	}
 	if (c->root_fd < 0)
 		goto fail;
-	snprintf(version, sizeof(version), "v%d", CACHE_FORMAT);
+	snprintf(version, sizeof(version), "v%d", FW_IMAGE_FORMAT);
 	mkdirat(c->root_fd, version, 0700);
 	c->dir_fd = open_dir(c->root_fd, version, ret_why);
 	if (c->dir_fd < 0) {
@@ -157,7 +156,7 @@ static uint64_t key_hash(const struct fw_cache_key *key)
 		       (uint64_t)key->ctime_ns },
 	};
 	snprintf(id.release, sizeof(id.release), "%s", FW_VERSION);
-	return XXH3_64bits(&id, sizeof(id));
+	return fw_block_hash(&id, sizeof(id), 0);
 }
 
 static void image_name(const struct fw_cache_key *key, char out[NAME_SIZE])
@@ -218,7 +217,7 @@ struct fw_cache_lock *fw_cache_lock(struct fw_cache *c, const struct fw_cache_ke
 		return lock;
 	char name[NAME_SIZE];
 	image_name(key, name);
-	const uint64_t place = 1 + (XXH3_64bits(name, strlen(name)) >> 2);
+	const uint64_t place = 1 + (fw_block_hash(name, strlen(name), 0) >> 2);
 	const uint64_t start = now_us();
 	// Polling, since a blocking lock has no time limit. A wait costs a few
 	// wake-ups and adds at most an eighth of its length.
@@ -497,7 +496,7 @@ void *fw_cache_get_blob(struct fw_cache *c, const char *name, uint64_t *ret_size
 			memcpy(&h, f.data, sizeof(h));
 			const uint8_t *bytes = f.data + sizeof(h);
 			if (memcmp(h.magic, BLOB_MAGIC, sizeof(h.magic)) == 0 &&
-			    h.size == f.size - sizeof(h) && h.hash == XXH3_64bits(bytes, h.size) &&
+			    h.size == f.size - sizeof(h) && h.hash == fw_block_hash(bytes, h.size, 0) &&
 			    (data = malloc(h.size + 1)) != NULL) {
 				memcpy(data, bytes, h.size);
 				*ret_size = h.size;
@@ -517,7 +516,7 @@ void fw_cache_put_blob(struct fw_cache *c, const char *name, const void *data, u
 	struct temp t;
 	if (c == NULL || size + sizeof(struct blob_header) > c->cap || !blob_name(name, file))
 		return;
-	struct blob_header h = { .size = size, .hash = XXH3_64bits(data, size) };
+	struct blob_header h = { .size = size, .hash = fw_block_hash(data, size, 0) };
 	memcpy(h.magic, BLOB_MAGIC, sizeof(h.magic));
 	if (!temp_open(c, &t) || fw_write_all(t.fd, &h, sizeof(h), NULL) != FW_OK ||
 	    fw_write_all(t.fd, data, size, NULL) != FW_OK ||

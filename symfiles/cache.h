@@ -5,7 +5,7 @@
 
 /**
  * Compiled images on disk: DIR/v<format>/<id>-<hash of dev, ino, size, mtime,
- * ctime>.img (decisions: "Cache", "Several loaders, one compile"). Directory
+ * ctime>.img; locks are bytes of DIR/CACHEDIR.TAG. Directory
  * 0700, files 0600; a directory that is not ours or that others may write is
  * refused. Whatever goes wrong costs speed, never the answer: these functions
  * have no error a user must see.
@@ -24,7 +24,7 @@ struct fw_cache_key {
 	int64_t mtime_ns, ctime_ns;
 };
 
-/** Map a stored image; NULL when there is none or it is damaged (then removed). Touches its mtime. */
+/** Map a stored image and touch its mtime; NULL: none, or damaged and now removed. */
 struct fw_image *fw_cache_get(struct fw_cache *c, const struct fw_cache_key *key);
 
 /**
@@ -35,7 +35,7 @@ struct fw_image *fw_cache_get(struct fw_cache *c, const struct fw_cache_key *key
 struct fw_cache_lock *fw_cache_lock(struct fw_cache *c, const struct fw_cache_key *key);
 void fw_cache_unlock(struct fw_cache_lock *lock);
 
-/** Write an image: temporary file and rename, then evict down to the cap. */
+/** Write an image: it appears whole or not at all. Evicts down to the cap, now or at close. */
 void fw_cache_put(struct fw_cache *c, const struct fw_cache_key *key, const struct fw_image *image);
 void fw_cache_remove(struct fw_cache *c, const struct fw_cache_key *key);
 

@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "lib/base/vec.h"
+#include "lib/image/block.h"
 #include "symfiles/symbol_search.h"
 
 /*
@@ -454,7 +454,7 @@ struct fw_index *fw_index_open(const char *root, struct fw_cache *cache)
 	}
 	if (real) {
 		snprintf(name, sizeof(name), "index-%016llx",
-			 (unsigned long long)XXH3_64bits(real, strlen(real)));
+			 (unsigned long long)fw_block_hash(real, strlen(real), 0));
 		void *block = fw_cache_get_blob(cache, name, &size);
 		old = block ? open_block(block, size) : NULL;
 	}

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <xxhash.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/vec.h"
+#include "lib/image/block.h"
 #include "symfiles/breakpad.h"
 #include "symfiles/symbol_search.h"
 
@@ -132,8 +132,8 @@ static struct fw_str component(struct fw_str path)
 
 static uint64_t key_hash(const struct fw_symbol_key *key, struct fw_str name)
 {
-	uint64_t h = XXH3_64bits_withSeed(name.s, name.n, (uint64_t)key->cpu);
-	return XXH3_64bits_withSeed(key->debug_id->text, key->debug_id->n, h);
+	uint64_t h = fw_block_hash(name.s, name.n, (uint64_t)key->cpu);
+	return fw_block_hash(key->debug_id->text, key->debug_id->n, h);
 }
 
 static bool same_entry(const struct entry *e, uint64_t hash, const struct fw_symbol_key *key,
