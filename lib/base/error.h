@@ -26,6 +26,7 @@ struct fw_error {
 };
 
 #define FW_MUST_CHECK __attribute__((warn_unused_result))
+#define FW_UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 /** Short stable word for a code ("malformed", "io" ...), as JSON prints it. Never NULL. */
 const char *fw_code_name(enum fw_code code);

@@ -74,34 +74,21 @@ struct fw_str fw_image_numbered(const struct fw_image *image, enum fw_section s,
 	return (struct fw_str){ NULL, 0 };
 }
 
-/** Verify what fw_cfi_find() will read for an address; layout in lib/rules/cfi_table.h. */
+/** Verify what fw_cfi_find() will read for an address. */
 static bool touch_cfi(const struct fw_image *image, uint32_t offset)
 {
 	const struct fw_cfi_table *t = &image->cfi;
-	const uint64_t blocks = 1 << (FW_CFI_PAGE_SHIFT - FW_CFI_BLOCK_SHIFT), pad = 16;
-	const uint64_t starts = (blocks + 1) * sizeof(uint32_t);
 	uint32_t page = offset >> FW_CFI_PAGE_SHIFT;
+	uint64_t at, bytes;
 	if (page >= t->num_pages)
 		return true;
 	if (!fw_image_touch(image, t->dir + page, sizeof(*t->dir)))
 		return false;
-	uint64_t at = t->dir[page];
-	if (at & FW_CFI_WHOLE || at > t->pages_size || t->pages_size - at < starts)
-		return true;
-	const uint8_t *p = t->pages + at;
-	if (!fw_image_touch(image, p, starts))
+	fw_cfi_extent(t, offset, false, &at, &bytes);
+	if (!fw_image_touch(image, t->pages + at, bytes))
 		return false;
-	uint32_t bounds[2], n;
-	uint32_t block = offset >> FW_CFI_BLOCK_SHIFT & (uint32_t)(blocks - 1);
-	memcpy(bounds, p + block * sizeof(uint32_t), sizeof(bounds));
-	memcpy(&n, p + blocks * sizeof(uint32_t), sizeof(n));
-	uint64_t row = t->wide ? 4 : 2;
-	uint64_t rows = starts + ((n + pad + row - 1) & ~(row - 1));
-	if (bounds[0] >= bounds[1] || bounds[1] > n || rows + n * row > t->pages_size - at)
-		return true;
-	uint64_t in_block = bounds[1] - bounds[0];
-	return fw_image_touch(image, p + starts + bounds[0], in_block) &&
-	       fw_image_touch(image, p + rows + bounds[0] * row, in_block * row);
+	fw_cfi_extent(t, offset, true, &at, &bytes);
+	return fw_image_touch(image, t->pages + at, bytes);
 }
 
 static bool touch_program(const struct fw_image *image, uint32_t index)

@@ -1,87 +1,47 @@
-#include "lib/rules/cfi_table.h"
+#include "lib/rules/cfi_find.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
-
-enum { TABLE_BYTES = FW_CFI_BLOCKS * 4 };	// of the blocks of a page
-
-static inline uint32_t load32(const uint8_t *p)
-{
-	uint32_t v;
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-static inline uint32_t load16(const uint8_t *p)
-{
-	uint16_t v;
-	memcpy(&v, p, sizeof(v));
-	return v;
-}
-
-/**
- * How many of the first 16 changes lie at or below `low`, or m if less. A
- * change is stored minus 1: it lies above when its byte is >= low.
- */
-static inline uint32_t count_16(const uint8_t *change, uint32_t m, uint32_t low)
-{
-#ifdef __SSE2__
-	__m128i key = _mm_set1_epi8((char)low), v = _mm_loadu_si128((const __m128i *)change);
-	uint32_t above = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(v, key), v));
-	return (uint32_t)__builtin_ctz(above | UINT32_C(1) << (m & 31));
-#else
-	uint32_t i = 0;
-	while (i < m && change[i] < low)
-		i++;
-	return i;
-#endif
-}
 
 // A block of more than 17 rows, or of a wide table.
 __attribute__((noinline))
-static uint32_t find_long(const uint8_t *block, uint32_t m, uint32_t low, bool wide)
+uint32_t fw_cfi_find_long_(const uint8_t *block, uint32_t m, uint32_t low, bool wide)
 {
 	const uint8_t *change = block + (m + 1) * (wide ? 4 : 2);
 	uint32_t i = 0, n = 16;
 	for (; n == 16 && i < m; i += n)
-		n = count_16(change + i, m - i < 16 ? m - i : 16, low);
-	return wide ? load32(block + i * 4) : load16(block + i * 2);
+		n = fw_cfi_count_16(change + i, m - i < 16 ? m - i : 16, low);
+	return wide ? fw_cfi_load32(block + i * 4) : fw_cfi_load16(block + i * 2);
 }
 
 __attribute__((hot))
 uint32_t fw_cfi_find(const struct fw_cfi_table *t, uint32_t address)
 {
-	static_assert(FW_CFI_PAD >= 256 * (4 + 1) + 16, "any m and a vector fit the padding");
-	uint64_t page = address >> FW_CFI_PAGE_SHIFT;
-	if (UNLIKELY(page >= t->num_pages))
-		return 0;
-	uint64_t at = t->dir[page];
-	if (at & FW_CFI_WHOLE)
-		return (uint32_t)at & ~FW_CFI_WHOLE;
-	if (UNLIKELY(at + TABLE_BYTES > t->pages_size))
-		return 0;
-	const uint8_t *pages = t->pages;
-	uint64_t index = (uint8_t)(address >> FW_CFI_BLOCK_SHIFT);
-	uint32_t block = load32(pages + at + index * 4);
-	if (block & FW_CFI_WHOLE)
-		return block & ~FW_CFI_WHOLE;
+	return fw_cfi_find_inline(t, address);
+}
 
-	uint64_t m = block & 0xff;
-	at += (uint64_t)(block >> 9) * 2;
-	if (UNLIKELY(at + FW_CFI_PAD > t->pages_size))
-		return 0;
-	pages += at;
-	if (UNLIKELY(block & FW_CFI_LONG))
-		return find_long(pages, (uint32_t)m, address & 0xff, t->wide);
-	// a corrupt m of more than 16 may skip changes, and stays in the padding
-	uint64_t i = count_16(pages + (m + 1) * 2, (uint32_t)m, address);
-	return load16(pages + i * 2);
+void fw_cfi_extent(const struct fw_cfi_table *t, uint32_t address, bool page_verified,
+		   uint64_t *ret_at, uint64_t *ret_bytes)
+{
+	uint64_t page = address >> FW_CFI_PAGE_SHIFT;
+	*ret_at = *ret_bytes = 0;
+	if (page >= t->num_pages || t->dir[page] & FW_CFI_WHOLE ||
+	    t->dir[page] + (uint64_t)FW_CFI_TABLE_BYTES > t->pages_size)
+		return;
+	*ret_at = t->dir[page];
+	*ret_bytes = FW_CFI_TABLE_BYTES;
+	if (!page_verified)
+		return;
+	uint32_t block = fw_cfi_load32(t->pages + *ret_at +
+				       (uint8_t)(address >> FW_CFI_BLOCK_SHIFT) * 4);
+	uint64_t m = block & 0xff, at = *ret_at + (uint64_t)(block >> 9) * 2;
+	*ret_at = *ret_bytes = 0;
+	if (block & FW_CFI_WHOLE || at + FW_CFI_PAD > t->pages_size)
+		return;
+	*ret_at = at;
+	*ret_bytes = (m + 1) * (t->wide ? 4 : 2) + m;
 }
 
 static bool is_plain(const struct fw_rule *r, uint32_t n)
@@ -134,20 +94,20 @@ static bool row_exists(const struct fw_cfi_table *t, uint32_t row)
 static enum fw_code check_block(const struct fw_cfi_table *t, uint32_t page, uint32_t index,
 				struct fw_error *err)
 {
-	uint32_t block = load32(t->pages + t->dir[page] + index * 4), m = block & 0xff;
+	uint32_t block = fw_cfi_load32(t->pages + t->dir[page] + index * 4), m = block & 0xff;
 	char place[40];
 	snprintf(place, sizeof(place), "page %u, block %u", page, index);
 	if (block & FW_CFI_WHOLE)
 		return row_exists(t, block & ~FW_CFI_WHOLE) ? FW_OK :
 		       fw_fail(err, FW_MALFORMED, place, "no row %u", block & ~FW_CFI_WHOLE);
 	uint64_t at = (uint64_t)t->dir[page] + (uint64_t)(block >> 9) * 2;
-	if (block >> 9 < TABLE_BYTES / 2 || at + FW_CFI_PAD > t->pages_size)
+	if (block >> 9 < FW_CFI_TABLE_BYTES / 2 || at + FW_CFI_PAD > t->pages_size)
 		return fw_fail(err, FW_MALFORMED, place, "block lies outside the pages");
 	if (!(block & FW_CFI_LONG) != (m <= 16 && !t->wide))
 		return fw_fail(err, FW_MALFORMED, place, "wrong long flag");
 	const uint8_t *rows = t->pages + at, *change = rows + (m + 1) * (t->wide ? 4 : 2);
 	for (uint32_t i = 0; i <= m; i++) {
-		uint32_t row = t->wide ? load32(rows + i * 4) : load16(rows + i * 2);
+		uint32_t row = t->wide ? fw_cfi_load32(rows + i * 4) : fw_cfi_load16(rows + i * 2);
 		if (!row_exists(t, row))
 			return fw_fail(err, FW_MALFORMED, place, "no row %u", row);
 		if (i < m && (change[i] == 0xff || (i && change[i] <= change[i - 1])))
@@ -164,7 +124,7 @@ static enum fw_code check_page(const struct fw_cfi_table *t, uint32_t page, stru
 		return row_exists(t, at & ~FW_CFI_WHOLE) ? FW_OK :
 		       fw_fail(err, FW_MALFORMED, NULL, "page %u: no row %u", page,
 			       at & ~FW_CFI_WHOLE);
-	if (at % 4 || (uint64_t)at + TABLE_BYTES > t->pages_size)
+	if (at % 4 || (uint64_t)at + FW_CFI_TABLE_BYTES > t->pages_size)
 		return fw_fail(err, FW_MALFORMED, NULL, "page %u lies outside the pages", page);
 	for (uint32_t i = 0; !rc && i < FW_CFI_BLOCKS; i++)
 		rc = check_block(t, page, i, err);

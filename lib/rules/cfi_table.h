@@ -55,13 +55,13 @@ struct fw_cfi_table {		// frozen view
  */
 uint32_t fw_cfi_find(const struct fw_cfi_table *t, uint32_t address);
 
-/** Byte range of the page that holds @p address, for checksum checks; size 0: none. */
-static inline void fw_cfi_page_of(const struct fw_cfi_table *t, uint32_t address,
-				  uint64_t *ret_offset)
-{
-	uint32_t page = address >> FW_CFI_PAGE_SHIFT;
-	*ret_offset = page < t->num_pages && !(t->dir[page] & FW_CFI_WHOLE) ? t->dir[page] : UINT64_MAX;
-}
+/**
+ * Which bytes of `pages` a look-up of @p address reads, for checksums: first the
+ * page's table, and once that is verified (@p page_verified) the block. 0 bytes:
+ * none. dir[address >> 16], where it exists, is read in any case.
+ */
+void fw_cfi_extent(const struct fw_cfi_table *t, uint32_t address, bool page_verified,
+		   uint64_t *ret_at, uint64_t *ret_bytes);
 
 /** Rules of a row; NULL (and *ret_count 0) for row 0 or an index out of range. */
 static inline const struct fw_rule *fw_cfi_rules(const struct fw_cfi_table *t, uint32_t row,

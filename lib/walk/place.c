@@ -56,6 +56,24 @@ static void refine_entry(struct fw_walker *w)
 		w->entry_size = public->end - offset;
 }
 
+/** Where the short cut of fw_walk_step may be taken. */
+static void set_fast(struct fw_walker *w)
+{
+	w->fast_start = w->code_start;
+	w->fast_size = w->code_size;
+	if (w->code_image == NULL || w->code_has_win || w->cpu->word_size != 8 ||
+	    __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
+		w->fast_size = 0;
+	else if (w->entry_size != 0 && w->entry - w->code_start < w->code_size) {
+		// The entry point's function has no caller: code behind it (nearly
+		// all of it: _start is linked first) or, for a frame in front, before.
+		uint64_t end = w->entry + w->entry_size;
+		w->fast_start = end;
+		w->fast_size = end - w->code_start < w->code_size ?
+			       w->code_start + w->code_size - end : 0;
+	}
+}
+
 bool fw_walk_enter(struct fw_walker *w, uint64_t address)
 {
 	if (address - w->code_start < w->code_size)
@@ -89,6 +107,7 @@ bool fw_walk_enter(struct fw_walker *w, uint64_t address)
 	w->code_has_win = w->cpu->id == FW_CPU_X86 && image != NULL &&
 			  image->section_bytes[FW_SEC_WIN_RECORDS] != 0;
 	refine_entry(w);
+	set_fast(w);
 	return true;
 }
 

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "lib/rules/cfi_find.h"
+#include "lib/rules/row_plain.h"
+
 enum { FW_LOWEST_PC = 4096 };	// nothing is ever mapped below (vm.mmap_min_addr, Windows' null page)
 
 static const char *const trust_names[FW_TRUST_COUNT] = {
@@ -177,6 +180,9 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 {
 	bool used = false;
 	w->cfi_failed = false;
+	// The short cut may have given up half way.
+	w->regs.v[w->cpu->pc] = w->frame.pc;
+	w->regs.v[w->cpu->sp] = w->frame.sp;
 	if (!fw_walk_enter(w, w->frame.lookup))
 		return step_without_rule(w);
 	if (w->entry_size != 0 && w->frame.lookup - w->entry < w->entry_size)
@@ -209,35 +215,43 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 	return check_caller(w, FW_TRUST_CFI, old_sp, false);
 }
 
-__attribute__((noinline)) enum fw_stop fw_walk_step(struct fw_walker *w)
+/** Rules in force in the current stretch of code; only for images that need no checksums. */
+static inline const struct fw_rule *plain_rules(const struct fw_image *image, uint32_t offset,
+						uint32_t *ret_count)
 {
-	// The common case: the callee and its caller lie in the module looked at
-	// last, a plain rule applies, the stack grows. Everything else, and
-	// everything doubtful, goes through slow_step with the same checks.
-	uint64_t lookup = w->frame.lookup;
-	if (__builtin_expect(lookup - w->code_start >= w->code_size || w->code_has_win ||
-			     w->code_image == NULL || lookup - w->entry < w->entry_size, 0))
+	if (FW_UNLIKELY(image->chunk_ok != NULL))
+		return fw_image_cfi(image, offset, ret_count);
+	return fw_cfi_rules(&image->cfi, fw_cfi_find_inline(&image->cfi, offset), ret_count);
+}
+
+__attribute__((noinline, hot)) enum fw_stop fw_walk_step(struct fw_walker *w)
+{
+	// The common case: a 64-bit CPU, callee and caller in the module looked
+	// at last, a plain row, words in the stack segment, the stack grows.
+	// Everything else goes through slow_step, which makes the same checks.
+	const uint64_t lookup = w->frame.lookup, start = w->fast_start, size = w->fast_size;
+	if (FW_UNLIKELY(lookup - start >= size))
 		return slow_step(w);
-	uint64_t offset = lookup - w->code_base;
 	uint32_t count;
-	const struct fw_rule *rules = fw_image_cfi(w->code_image, (uint32_t)offset, &count);
-	if (__builtin_expect(rules == NULL || (rules[0].flags & (FW_ROW_SIGNAL | FW_ROW_RA_IN_PC)), 0))
+	const struct fw_rule *rules =
+		plain_rules(w->code_image, (uint32_t)(lookup - w->code_base), &count);
+	if (FW_UNLIKELY(rules == NULL || !(rules[0].flags & FW_ROW_PLAIN)))
 		return slow_step(w);
 	const struct fw_cpu *cpu = w->cpu;
-	uint64_t old_sp = w->regs.v[cpu->sp];
-	enum fw_row_result result = fw_row_apply(rules, count, &w->code_image->programs, cpu,
-						 &w->regs, &w->memory);
-	if (__builtin_expect(result != FW_ROW_OK, 0))
-		return w->cfi_failed = false, rule_failed(w, result);
-	w->unverified = 0;
-	uint64_t pc = w->regs.v[cpu->pc];
-	if (__builtin_expect(pc - cpu->call_back - w->code_start < w->code_size &&
-			     w->regs.v[cpu->sp] > old_sp && cpu->lr == FW_NO_REG, 1)) {
-		w->frame.module = w->code_module;
-		set_frame(w, FW_TRUST_CFI, false);
-		return FW_STOP_NONE;
-	}
-	return check_caller(w, FW_TRUST_CFI, old_sp, false);
+	const unsigned pc_reg = cpu->pc, sp_reg = cpu->sp;
+	const uint64_t old_sp = w->regs.v[sp_reg];
+	if (FW_UNLIKELY(!fw_apply_plain(rules, count, cpu, &w->regs, &w->memory, true)))
+		return slow_step(w);
+	const uint64_t pc = w->regs.v[pc_reg], sp = w->regs.v[sp_reg];
+	const uint64_t call = pc - cpu->call_back;
+	w->unverified = w->callee_params = 0;
+	if (FW_UNLIKELY(call - start >= size || sp <= old_sp || cpu->lr != FW_NO_REG))
+		return check_caller(w, FW_TRUST_CFI, old_sp, false);
+	w->frame = (struct fw_frame){
+		.pc = pc, .lookup = call, .sp = sp, .module = w->code_module,
+		.trust = FW_TRUST_CFI,
+	};
+	return FW_STOP_NONE;
 }
 
 static void prepare_stack(struct fw_walker *w, const struct fw_thread_info *thread)

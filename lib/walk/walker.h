@@ -25,6 +25,9 @@ struct fw_walker {
 	uint32_t code_module;
 	const struct fw_image *code_image;
 	bool code_has_win;		// STACK WIN comes before CFI there
+	// the same stretch, or nothing where fw_walk_step's short cut must not be
+	// taken: no image, STACK WIN, the entry point's function, 32-bit words
+	uint64_t fast_start, fast_size;
 
 	// where the program itself starts: its function has no caller
 	uint64_t entry, entry_size;	// size 0: unknown
@@ -32,12 +35,12 @@ struct fw_walker {
 	bool entry_refined;
 
 	uint64_t pac_mask;		// bits of a code address; all ones: nothing to strip
-	uint32_t callee_params;		// bytes of stack parameters of the frame's callee (x86)
-	uint32_t next_params;		// the same for the frame after the next step
 	bool thumb;			// the frame's pc had the Thumb bit
 	bool have_stack;
 	uint64_t stack_start, stack_end;	// the thread's stack as far as captured
 	uint32_t unverified;		// unverified steps in a row
+	uint32_t callee_params;		// bytes of stack parameters of the frame's callee (x86)
+	uint32_t next_params;		// the same for the frame after the next step
 	uint32_t stack_switches;	// by signals, so far
 	bool cfi_failed;		// CFI covers the frame but could not be used
 
