@@ -82,19 +82,19 @@ const struct fw_command fw_commands[FW_COMMAND_COUNT] = {
 		"framewalk stack --json --pretty crash.dmp -s ./symbols\tthe same for scripts\n"
 		"framewalk stack --format ndjson *.dmp dir/\ta capture, a line\n"
 		"ssh host cat crash.dmp.gz | framewalk stack - --summary\tten fields, from a pipe\n",
-		FW_COMPLETE_FILES, .run = NULL },
+		FW_COMPLETE_FILES, .run = fw_cmd_stack },
 	[FW_COMMAND_RULES] = { FW_COMMAND_RULES, "rules", "SYMFILE ADDRESS...",
 		"the unwind rule in force at an address of a symbol file",
 		"ADDRESS is hexadecimal, as the symbol file counts; 0x may be left out.\n",
 		"framewalk rules app.sym 0x1234\thow to unwind at 0x1234\n",
-		FW_COMPLETE_FILES, .run = NULL },
+		FW_COMPLETE_FILES, .run = fw_cmd_rules },
 	[FW_COMMAND_INSPECT] = { FW_COMMAND_INSPECT, "inspect", "CAPTURE",
 		"what a capture holds: streams, threads, modules, memory",
 		"A CAPTURE is a minidump, plain or packed with gzip or zstd, or - for standard\n"
 		"input. Nothing is unwound and no symbols are needed.\n",
 		"framewalk inspect crash.dmp\twhat is in there\n"
 		"framewalk inspect --json crash.dmp\tthe same for scripts\n",
-		FW_COMPLETE_FILES, .run = NULL },
+		FW_COMPLETE_FILES, .run = fw_cmd_inspect },
 	[FW_COMMAND_HELP] = { FW_COMMAND_HELP, "help", "[COMMAND]",
 		"help on a command", "", .complete = FW_COMPLETE_COMMANDS, .run = fw_cmd_help },
 	[FW_COMMAND_COMPLETION] = { FW_COMMAND_COMPLETION, "completion", "SHELL",

@@ -1,0 +1,24 @@
+#ifndef FW_CMD_INSPECT_H
+#define FW_CMD_INSPECT_H
+
+#include "lib/base/out.h"
+#include "lib/snapshot/snapshot.h"
+
+/** A capture as `framewalk inspect` shows it. */
+struct fw_inspect {
+	const char *path;
+	uint64_t size;		// bytes, unpacked
+	bool compressed;
+	const struct fw_snapshot *snapshot;
+	unsigned digits;	// of an address: 8 or 16
+	char reason[128];	// "" when nothing was recorded
+	uint64_t crash_address;
+};
+
+void fw_inspect_write_text(const struct fw_inspect *in, struct fw_out *out);
+void fw_inspect_write_json(const struct fw_inspect *in, bool pretty, struct fw_out *out);
+
+/** "r-x" of region permissions, "?" when unknown. */
+const char *fw_inspect_permissions(const struct fw_region *region, char buffer[4]);
+
+#endif

@@ -1,0 +1,49 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cmd/cmd.h"
+#include "cmd/symbol_options.h"
+
+#define DEFAULT_CACHE_SIZE (UINT64_C(2) << 30)
+
+/**
+ * Where compiled symbols are kept; NULL: nowhere. Default by the XDG base
+ * directory specification 0.8: relative paths in the variables are ignored.
+ */
+static char *cache_dir(const struct fw_args *args)
+{
+	const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char *dir = NULL;
+	int n = -1;
+
+	if (args->value[FW_OPT_NO_CACHE].set)
+		return NULL;
+	if (args->value[FW_OPT_CACHE].set)
+		n = asprintf(&dir, "%s", args->value[FW_OPT_CACHE].text);
+	else if (xdg != NULL && xdg[0] == '/')
+		n = asprintf(&dir, "%s/framewalk", xdg);
+	else if (home != NULL && home[0] == '/')
+		n = asprintf(&dir, "%s/.cache/framewalk", home);
+	return n < 0 ? NULL : dir;
+}
+
+bool fw_symbols_from_args(const struct fw_args *args, struct fw_symbols **ret)
+{
+	const struct fw_opt_value *size = &args->value[FW_OPT_CACHE_SIZE];
+	char *dir = cache_dir(args);
+	struct fw_error err;
+	struct fw_symbol_options options = {
+		.paths = args->symbols.data,
+		.num_paths = args->symbols.count,
+		.cache_dir = dir,
+		.cache_size = size->set ? size->number : DEFAULT_CACHE_SIZE,
+	};
+
+	fw_log(FW_LOG_DEBUG, NULL, "symbol cache: %s", dir ? dir : "none");
+	// The options are copied as far as they are needed later.
+	bool ok = fw_symbols_create(&options, ret, &err) == FW_OK;
+	free(dir);
+	if (!ok)
+		fw_complain(NULL, &err);
+	return ok;
+}

@@ -1,0 +1,16 @@
+#ifndef FW_CMD_SYMBOL_OPTIONS_H
+#define FW_CMD_SYMBOL_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "cmd/opts.h"
+#include "symfiles/symbols.h"
+
+/**
+ * Symbols as the command line (-s, --cache, --no-cache, --cache-size) and the
+ * environment (XDG_CACHE_HOME, HOME) say. The paths of @p args must outlive it.
+ * False after complaining.
+ */
+bool fw_symbols_from_args(const struct fw_args *args, struct fw_symbols **ret);
+
+#endif
