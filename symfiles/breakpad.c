@@ -225,9 +225,11 @@ static void read_lines(struct fw_sym_loader *l, const char *p, const char *end,
 	while (p < end && !l->failed) {
 		const char *stop = end - p > DROP_STEP ? p + DROP_STEP : end;
 		while (p < stop && !l->failed) {
-			if (l->in_func == FW_SYM_IN_FUNC && l->lines_ascend &&
-			    fw_hex_digit[(uint8_t)*p] >= 0) {
-				p = fw_sym_line_run(l, p, stop);
+			if (l->in_func == FW_SYM_IN_FUNC) {
+				if (*p == 'I')
+					p = fw_sym_inline_run(l, p, stop);
+				if (p < stop && l->lines_ascend)
+					p = fw_sym_line_run(l, p, stop);
 				if (p >= stop)
 					break;
 			}
@@ -341,6 +343,8 @@ static enum fw_code load_text(struct fw_str text, struct fw_file *file, struct f
 	fw_sym_free_stack(l);
 	fw_vec_deinit(&l->spans);
 	fw_vec_deinit(&l->inlines);
+	fw_vec_deinit(&l->by_depth);
+	fw_vec_deinit(&l->flat);
 	free(l);
 	if (code == FW_OK)
 		return fw_builder_freeze(b, ret, err);

@@ -1,41 +1,51 @@
 #ifndef FW_SYMFILES_BREAKPAD_DIGITS_H
 #define FW_SYMFILES_BREAKPAD_DIGITS_H
 
-#include "lib/base/text.h"
+#include <stdint.h>
 
 /**
  * Readers of numbers for the frequent records, private to symfiles/breakpad*.c.
  * They stop at the first other byte and look for no end: the text must be known
  * to end with a line feed. Overflow is the caller's to exclude by length.
  */
-enum { MAX_DIGITS = 15 };	// of a number in the fast readers: no overflow, even of a sum
 
-/** Digits from @p p on, at least one; NULL when there is none. */
-static inline const char *run_hex(const char *p, uint64_t *ret)
+/** Value of a hex digit, or what else a byte is to a record of numbers. */
+enum { FW_SYM_BLANK = 16, FW_SYM_EOL = 17, FW_SYM_OTHER = 18 };
+extern const uint8_t fw_sym_class[256];
+
+enum { FW_SYM_DIGITS = 15 };	// of a number that surely fits, even a sum of two
+
+/**
+ * Digits from @p p on, at least one; returns where they end, and in *end the
+ * class of what is there: FW_SYM_OTHER also when there is no digit at all.
+ */
+static inline const uint8_t *fw_sym_run_hex(const uint8_t *p, uint64_t *ret, unsigned *end)
 {
-	int d = fw_hex_digit[(uint8_t)*p];
 	uint64_t v = 0;
-	if (d < 0)
-		return NULL;
-	do {
-		v = v << 4 | (unsigned)d;
-		d = fw_hex_digit[(uint8_t)*++p];
-	} while (d >= 0);
+	unsigned d = fw_sym_class[*p];
+	if (d >= 16)
+		d = FW_SYM_OTHER;
+	while (d < 16) {
+		v = v << 4 | d;
+		d = fw_sym_class[*++p];
+	}
 	*ret = v;
+	*end = d;
 	return p;
 }
 
-static inline const char *run_dec(const char *p, uint64_t *ret)
+static inline const uint8_t *fw_sym_run_dec(const uint8_t *p, uint64_t *ret, unsigned *end)
 {
-	unsigned d = (unsigned)*p - '0';
 	uint64_t v = 0;
-	if (d > 9)
-		return NULL;
-	do {
+	unsigned d = fw_sym_class[*p];
+	if (d >= 10)
+		d = FW_SYM_OTHER;
+	while (d < 10) {
 		v = v * 10 + d;
-		d = (unsigned)*++p - '0';
-	} while (d <= 9);
+		d = fw_sym_class[*++p];
+	}
 	*ret = v;
+	*end = d;
 	return p;
 }
 

@@ -7,56 +7,86 @@
 // FUNC and its line records. The latter are most of most files, so they are read
 // without looking for the line's end first.
 
-/** `hexaddr hexsize line file` and the line feed, single blanks; NULL: anything else. */
-static inline const char *plain_line(const char *p, uint64_t *addr, uint64_t *size,
-				     uint64_t *line, uint64_t *file)
+#define O FW_SYM_OTHER
+#define OTHER_16 O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, O
+const uint8_t fw_sym_class[256] = {
+	O, O, O, O, O, O, O, O, O, FW_SYM_BLANK, FW_SYM_EOL, O, O, FW_SYM_EOL, O, O,
+	OTHER_16,
+	FW_SYM_BLANK, O, O, O, O, O, O, O, O, O, O, O, O, O, O, O,
+	0, 1, 2, 3, 4, 5, 6, 7, 8, 9, O, O, O, O, O, O,
+	O, 10, 11, 12, 13, 14, 15, O, O, O, O, O, O, O, O, O,
+	OTHER_16,
+	O, 10, 11, 12, 13, 14, 15, O, O, O, O, O, O, O, O, O,
+	OTHER_16,
+	OTHER_16, OTHER_16, OTHER_16, OTHER_16, OTHER_16, OTHER_16, OTHER_16, OTHER_16,
+};
+#undef OTHER_16
+#undef O
+
+struct line {
+	uint64_t addr, size, line, file;
+};
+
+/** `hexaddr hexsize line file` and the line's end, single blanks; NULL: anything else. */
+static inline const uint8_t *plain_line(const uint8_t *p, struct line *ret)
 {
-	const char *a = run_hex(p, addr), *b, *c, *d;
-	if (!a || *a != ' ')
+	const uint8_t *start = p, *a, *b, *c;
+	unsigned end;
+	a = fw_sym_run_hex(p, &ret->addr, &end);
+	if (end != FW_SYM_BLANK)
 		return NULL;
-	b = run_hex(a + 1, size);
-	if (!b || *b != ' ')
+	b = fw_sym_run_hex(a + 1, &ret->size, &end);
+	if (end != FW_SYM_BLANK)
 		return NULL;
-	c = run_dec(b + 1, line);
-	if (!c || *c != ' ')
+	c = fw_sym_run_dec(b + 1, &ret->line, &end);
+	if (end != FW_SYM_BLANK)
 		return NULL;
-	d = run_dec(c + 1, file);
-	if (!d || *d != '\n')
+	p = fw_sym_run_dec(c + 1, &ret->file, &end);
+	if (end != FW_SYM_EOL)
 		return NULL;
-	// no difference has a bit above MAX_DIGITS
-	if (((d - c - 1) | (c - b - 1) | (b - a - 1) | (a - p)) > MAX_DIGITS)
+	// Of 20 bytes none of four numbers has more than FW_SYM_DIGITS.
+	if (p - start > 20 && ((a - start) > FW_SYM_DIGITS || (b - a - 1) > FW_SYM_DIGITS ||
+			       (c - b - 1) > FW_SYM_DIGITS || (p - c - 1) > FW_SYM_DIGITS))
 		return NULL;
-	return d + 1;
+	p += *p == '\r';
+	return *p == '\n' ? p + 1 : NULL;
 }
 
-const char *fw_sym_line_run(struct fw_sym_loader *l, const char *p, const char *end)
+const char *fw_sym_line_run(struct fw_sym_loader *l, const char *text, const char *end)
 {
 	struct fw_builder *b = l->b;
 	uint64_t line_end = l->line_end;
 	const uint64_t func_end = l->func_end;
-	while (p < end) {
-		uint64_t addr, size, line, file;
-		const char *next = plain_line(p, &addr, &size, &line, &file);
-		if (!next || addr < line_end || size == 0 || addr + size > func_end ||
-		    line > UINT32_MAX || file >= FW_NO_INDEX)
+	const uint8_t *p = (const uint8_t *)text, *stop = (const uint8_t *)end;
+	struct fw_line *out = b->lines.data + b->lines.count;
+	struct fw_line *full = b->lines.data + b->lines.capacity;
+	uint32_t taken = 0;
+	while (p < stop) {
+		struct line v;
+		const uint8_t *next = plain_line(p, &v);
+		if (!next || v.addr < line_end || v.size == 0 || v.addr + v.size > func_end ||
+		    (v.line | (v.file + 1)) > UINT32_MAX)
 			break;
-		if (!fw_vec_reserve(&b->lines, 2)) {
-			l->failed = FW_NO_MEMORY;
-			break;
+		if (full - out < 2) {
+			b->lines.count = (size_t)(out - b->lines.data);
+			if (!fw_vec_reserve(&b->lines, 2)) {
+				l->failed = FW_NO_MEMORY;
+				break;
+			}
+			out = b->lines.data + b->lines.count;
+			full = b->lines.data + b->lines.capacity;
 		}
-		struct fw_line *out = b->lines.data + b->lines.count;
-		if (addr != line_end) {
+		if (v.addr != line_end)
 			*out++ = (struct fw_line){ (uint32_t)line_end, 0, FW_NO_INDEX };
-			b->lines.count++;
-		}
-		*out = (struct fw_line){ (uint32_t)addr, (uint32_t)line, (uint32_t)file };
-		b->lines.count++;
-		l->line_no++;
-		line_end = addr + size;
+		*out++ = (struct fw_line){ (uint32_t)v.addr, (uint32_t)v.line, (uint32_t)v.file };
+		line_end = v.addr + v.size;
+		taken++;
 		p = next;
 	}
+	b->lines.count = (size_t)(out - b->lines.data);
+	l->line_no += taken;
 	l->line_end = (uint32_t)line_end;
-	return p;
+	return (const char *)p;
 }
 
 static struct fw_func *current_func(const struct fw_sym_loader *l)
@@ -223,7 +253,5 @@ void fw_sym_func(struct fw_sym_loader *l, struct fw_text t)
 	}
 	l->in_func = FW_SYM_IN_FUNC;
 	l->lines_ascend = true;
-	l->inline_base = 0;
-	l->inline_last = UINT32_MAX;
 	l->inline_max = 0;
 }

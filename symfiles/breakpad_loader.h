@@ -54,11 +54,9 @@ struct fw_sym_loader {
 	bool lines_ascend;		// its lines so far went straight into the image
 	uint32_t func_end;
 	uint32_t line_end;		// where the last line ends
-	uint32_t inline_base;		// depth that counts as 0: the first INLINE may say 1
-	uint32_t inline_last;		// depth of the last INLINE, from inline_base
-	uint32_t inline_max;
+	uint32_t inline_max;		// deepest INLINE
 	FW_VEC(struct fw_sym_span) spans;
-	FW_VEC(struct fw_sym_inline) inlines;
+	FW_VEC(struct fw_sym_inline) inlines, by_depth, flat;
 
 	// STACK CFI
 	struct fw_intern rule_texts;
@@ -125,11 +123,14 @@ void fw_sym_stack(struct fw_sym_loader *l, struct fw_text t);
 void fw_sym_stack_win(struct fw_sym_loader *l, struct fw_text t);
 
 /**
- * Take the plain line records of the current function that begin at @p p, which
+ * Take the plain line records of the current function that begin at @p text, which
  * lies before @p end in text whose last byte is a line feed. Stops at the first
  * line that needs a closer look, or at @p end; returns where.
  */
-const char *fw_sym_line_run(struct fw_sym_loader *l, const char *p, const char *end);
+const char *fw_sym_line_run(struct fw_sym_loader *l, const char *text, const char *end);
+
+/** The same for INLINE records, which begin with their word. */
+const char *fw_sym_inline_run(struct fw_sym_loader *l, const char *text, const char *end);
 
 /** The INLINEs gathered for a function become the image's. */
 void fw_sym_end_inlines(struct fw_sym_loader *l, struct fw_func *f);
