@@ -101,6 +101,7 @@ check-all: all $(O)/tests/unit $(O)/tests/regress
 	@rm -rf $(TAP); mkdir -p $(TAP)
 	-@$(TEST_ENV) CK_TAP_LOG_FILE_NAME=$(TAP)/unit.tap $(O)/tests/unit > $(TAP)/unit.log 2>&1; echo "exit $$?" >> $(TAP)/unit.tap
 	-@$(TEST_ENV) sh tests/cli/run > $(TAP)/cli.tap; echo "exit $$?" >> $(TAP)/cli.tap
+	-@$(TEST_ENV) python3 tests/truth.py > $(TAP)/truth.tap; echo "exit $$?" >> $(TAP)/truth.tap
 	-@for l in tests/lint/*.sh; do $(TEST_ENV) sh $$l; done > $(TAP)/lint.tap; echo "exit $$?" >> $(TAP)/lint.tap
 	-@$(O)/tests/regress tests/fuzz/corpus > $(TAP)/regress.tap; echo "exit $$?" >> $(TAP)/regress.tap
 	@sh tests/summary.sh $(TAP)/*.tap
