@@ -426,7 +426,9 @@ static void touch(int fd)
 
 static void unmap_image(struct fw_image *image)
 {
-	munmap(image->mapping, image->block_size);
+	// block_size ends where the chunks' hashes begin
+	uint64_t hashes = fw_block_chunks(image->block_size) + 1;
+	munmap(image->mapping, image->block_size + hashes * sizeof(uint64_t));
 }
 
 struct fw_image *fw_cache_get(struct fw_cache *c, const struct fw_cache_key *key)

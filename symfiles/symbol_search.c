@@ -157,6 +157,16 @@ static void refuse_id(struct fw_search *q, const char *path, const struct fw_ide
 			 found->n ? found->text : "(none)", q->wanted->id.text);
 }
 
+bool fw_search_cpu_fits(struct fw_search *q, const char *path, enum fw_cpu_id cpu)
+{
+	enum fw_cpu_id want = q->wanted->cpu;
+	if (want == FW_CPU_UNKNOWN || cpu == FW_CPU_UNKNOWN || want == cpu)
+		return true;
+	fw_search_refuse(q, FW_SYMBOLS_CORRUPT, path, NULL, "it is for %s, the module's code is %s",
+			 fw_cpu_get(cpu)->name, fw_cpu_get(want)->name);
+	return false;
+}
+
 // ---- symbol files ----
 
 /**
@@ -189,15 +199,7 @@ static bool accept(struct fw_search *q, const char *path, struct fw_source *ret)
 				 "it has no MODULE line and its path does not tell its id");
 		return false;
 	}
-	if (w->cpu != FW_CPU_UNKNOWN && head.cpu != FW_CPU_UNKNOWN && w->cpu != head.cpu) {
-		fw_search_refuse(q, FW_SYMBOLS_CORRUPT, path, NULL,
-				 "it is for %s, the module's code is %s",
-				 fw_cpu_get(head.cpu)->name, fw_cpu_get(w->cpu)->name);
-		fw_image_destroy(found.image);
-		return false;
-	}
-	found.path = strdup(path);
-	if (found.path == NULL) {
+	if (!fw_search_cpu_fits(q, path, head.cpu) || (found.path = strdup(path)) == NULL) {
 		fw_image_destroy(found.image);
 		return false;
 	}

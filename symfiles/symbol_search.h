@@ -75,6 +75,8 @@ bool fw_search_next(struct fw_search *q, struct fw_source *ret);
 __attribute__((format(printf, 5, 6)))
 void fw_search_refuse(struct fw_search *q, enum fw_symbol_status status, const char *path,
 		      const struct fw_ident *found, const char *format, ...);
+/** A file for another CPU is refused whatever its id. */
+bool fw_search_cpu_fits(struct fw_search *q, const char *path, enum fw_cpu_id cpu);
 void fw_refusal_clear(struct fw_refusal *r);
 
 /** The first ELF file with the wanted id that has code; NULL: none. The caller closes it. */

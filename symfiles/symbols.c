@@ -325,13 +325,15 @@ static const struct fw_symbol_file *load_source(struct fw_symbols *s, struct ent
 	struct fw_error err;
 	struct fw_image *image;
 	struct fw_symbol_file r = { .status = FW_SYMBOLS_LOADED, .path = e->source.path };
-	if (obtain(s, &e->source, fresh, &image, &r.from_cache, &err) == FW_OK) {
-		r.image = image;
-		return new_record(s, &r);
+	if (obtain(s, &e->source, fresh, &image, &r.from_cache, &err) != FW_OK) {
+		fw_search_refuse(&e->search, FW_SYMBOLS_CORRUPT, e->source.path, NULL, "%s%s%s",
+				 err.place, err.place[0] ? ": " : "", err.message);
+		return NULL;
 	}
-	fw_search_refuse(&e->search, FW_SYMBOLS_CORRUPT, e->source.path, NULL, "%s%s%s",
-			 err.place, err.place[0] ? ": " : "", err.message);
-	return NULL;
+	if (!fw_search_cpu_fits(&e->search, e->source.path, image->cpu))
+		return NULL;
+	r.image = image;
+	return new_record(s, &r);
 }
 
 static const struct fw_symbol_file *load(struct fw_symbols *s, struct entry *e)
