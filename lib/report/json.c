@@ -79,22 +79,31 @@ static void write_inlines(struct fw_json *j, const struct fw_report_frame *f)
 	fw_json_end_array(j);
 }
 
+static bool same_name(const struct fw_report_frame *f, uint32_t a, uint32_t b)
+{
+	struct fw_str x = f->unloaded[a].name, y = f->unloaded[b].name;
+	return x.n == y.n && (!x.n || memcmp(x.s, y.s, x.n) == 0);
+}
+
+/** One entry a name with all its offsets. */
 static void write_unloaded(struct fw_json_report *w, const struct fw_report_frame *f)
 {
 	struct fw_json *j = &w->j;
 	fw_json_begin_array(j);
 	for (uint32_t i = 0; i < f->num_unloaded; i++) {
-		// Compose lists one entry an offset, entries of a name together.
-		struct fw_str name = f->unloaded[i].name;
+		uint32_t first = 0;
+		while (!same_name(f, first, i))
+			first++;
+		if (first < i)
+			continue;
 		fw_json_begin_object(j);
 		FW_KEY_FIRST(j, "module");
-		fw_json_string(j, name.s ? name.s : "", name.n);
+		fw_json_str_or_empty(j, f->unloaded[i].name);
 		FW_KEY(j, "offsets");
 		fw_json_begin_array(j);
-		fw_json_hex(j, f->unloaded[i].offset, w->digits);
-		while (i + 1 < f->num_unloaded && f->unloaded[i + 1].name.n == name.n &&
-		       (!name.n || memcmp(f->unloaded[i + 1].name.s, name.s, name.n) == 0))
-			fw_json_hex(j, f->unloaded[++i].offset, w->digits);
+		for (uint32_t k = i; k < f->num_unloaded; k++)
+			if (same_name(f, i, k))
+				fw_json_hex(j, f->unloaded[k].offset, w->digits);
 		fw_json_end_array(j);
 		fw_json_end_object(j);
 	}

@@ -107,12 +107,12 @@ static void write_module(const struct fw_report_module *m, struct fw_out *o)
 	fw_out_byte(o, '|');
 	if (info->debug_id.n)
 		field(o, info->debug_id.text, info->debug_id.n);
-	else
+	else if (m->debug_name.n)	// a debug record, its id all zero
 		fw_out_lit(o, "000000000000000000000000000000000");
 	fw_out_lit(o, "|0x");
 	fw_out_hex(o, info->base, 8);
 	fw_out_lit(o, "|0x");
-	fw_out_hex(o, info->base + info->size - 1, 8);
+	fw_out_hex(o, info->base + (info->size ? info->size - 1 : 0), 8);
 	if (info->is_main)
 		fw_out_lit(o, "|1\n");
 	else

@@ -26,8 +26,6 @@ bool fw_fold_at(const struct fw_frame *frames, uint32_t n, uint32_t at, struct f
  */
 void fw_fold_threads(const struct fw_report *r, int64_t except, uint32_t *leader, uint32_t *next);
 
-// text.c
-
 struct fw_text_writer {
 	struct fw_report *r;
 	const struct fw_text_options *o;
@@ -35,6 +33,8 @@ struct fw_text_writer {
 	struct fw_out cell;		// memory: one cell before it is padded
 	struct fw_report_frame f;	// the frame being printed
 };
+
+// text_style.c
 
 enum fw_style { FW_STYLE_TITLE, FW_STYLE_BAD, FW_STYLE_NAME, FW_STYLE_DIM };
 void fw_text_style(struct fw_text_writer *t, enum fw_style style);
