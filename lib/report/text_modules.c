@@ -8,14 +8,14 @@ struct widths { size_t name, status; };
 static const char *status_word(enum fw_symbol_status status)
 {
 	switch (status) {
-	case FW_SYMBOLS_NOT_SEARCHED: return "not searched";
-	case FW_SYMBOLS_FOUND: return "found";
-	case FW_SYMBOLS_LOADED: return "loaded";
-	case FW_SYMBOLS_MISSING: return "missing";
-	case FW_SYMBOLS_MISMATCH: return "mismatch";
-	case FW_SYMBOLS_CORRUPT: return "corrupt";
+	case FW_SYMBOLS_NOT_SEARCHED: return "symbols not searched";
+	case FW_SYMBOLS_FOUND: return "symbols found";
+	case FW_SYMBOLS_LOADED: return "symbols loaded";
+	case FW_SYMBOLS_MISSING: return "symbols missing";
+	case FW_SYMBOLS_MISMATCH: return "symbols mismatch";
+	case FW_SYMBOLS_CORRUPT: return "symbols corrupt";
 	}
-	return "not searched";
+	return "symbols not searched";
 }
 
 static const char *cfi_word(const struct fw_report_module *m)
