@@ -245,7 +245,8 @@ static struct synth_report *full_report(void)
 	b->s.create_time = 1700000000;
 	b->s.cpu_microcode = synth_str("0x1f");
 	b->s.os_version = synth_str("6.1.0");
-	b->s.os_build = synth_str("#1 SMP");
+	b->s.os_build = synth_str("Linux 6.1.0  #1 SMP");
+	b->s.os_version_from_build = true;
 	snprintf(b->s.notes[0].place, sizeof(b->s.notes[0].place), "module 3");
 	snprintf(b->s.notes[0].message, sizeof(b->s.notes[0].message), "its name is cut");
 	snprintf(b->s.notes[1].message, sizeof(b->s.notes[1].message), "more");

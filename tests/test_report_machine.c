@@ -81,6 +81,13 @@ START_TEST(nothing_known)
 {
 	struct synth_report *b = synth_report_create(FW_CPU_AMD64);
 	check_machine(b, "OS|Linux|\nCPU|amd64||0\nGPU|||\nCrash|No crash||\n\n");
+	b->s.os_version = synth_str("6.1.0");	// of a capture that recorded 0.0.0
+	b->s.os_build = synth_str("Linux 6.1.0 #1 SMP");
+	b->s.os_version_from_build = true;
+	check_machine(b, "OS|Linux|0.0.0 Linux 6.1.0 #1 SMP\nCPU|amd64||0\nGPU|||\n"
+			 "Crash|No crash||\n\n");
+	b->s.os_version_from_build = false;
+	b->s.os_version = b->s.os_build = (struct fw_str){ NULL, 0 };
 	b->s.exception.assertion = synth_str("x > 0");
 	check_machine(b, "OS|Linux|\nCPU|amd64||0\nGPU|||\nCrash|x > 0||\n\n");
 	synth_report_destroy(b);

@@ -68,6 +68,8 @@ static struct synth_report *small_report(void)
 	b->threads[1].candidates = candidates;
 	b->threads[1].num_candidates = 2;
 	b->s.os_version = synth_str("6.1.0");
+	b->s.os_build = synth_str("Linux 6.1.0");	// nothing after the version
+	b->s.os_version_from_build = true;
 	b->s.cpu_count = 1;
 	return b;
 }

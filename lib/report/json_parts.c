@@ -1,5 +1,6 @@
 // The report as JSON: what is said once a capture.
 #include "lib/report/json_internal.h"
+#include "lib/report/shared.h"
 
 static void write_capture(struct fw_json_report *w)
 {
@@ -107,13 +108,14 @@ static void write_os_version(struct fw_json *j, const struct fw_snapshot *s)
 {
 	char text[512];
 	struct fw_out joined = { .data = text, .capacity = sizeof(text), .fd = -1 };
-	if (!s->os_version.n || !s->os_build.n || s->os_version.n + s->os_build.n >= sizeof(text)) {
-		fw_json_str(j, s->os_version.n ? s->os_version : s->os_build);
+	struct fw_str version = s->os_version, build = fw_report_os_build(s);
+	if (!version.n || !build.n || version.n + build.n >= sizeof(text)) {
+		fw_json_str(j, version.n ? version : build);
 		return;
 	}
-	fw_out_str(&joined, s->os_version);
+	fw_out_str(&joined, version);
 	fw_out_byte(&joined, ' ');
-	fw_out_str(&joined, s->os_build);
+	fw_out_str(&joined, build);
 	fw_json_string(j, text, joined.count);
 }
 

@@ -1,39 +1,69 @@
 // Breakpad's machine-readable form: one fact a line, fields separated by '|'.
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "lib/report/report.h"
 
-/** No byte of @p s is a bar, a control, DEL or the first of a C1 control in UTF-8. */
-static bool is_plain(const char *s, size_t n)
+// Bytes that field() has to look at; 0xc2 may start a C1 control in UTF-8.
+static const uint8_t special[256] = {
+	[0 ... 0x1f] = 1, ['|'] = 1, [0x7f] = 1, [0xc2] = 1,
+};
+
+static inline bool is_plain_word(const char *s)
 {
 	const uint64_t ones = UINT64_C(0x0101010101010101), tops = ones << 7;
-	for (; n >= 8; s += 8, n -= 8) {
-		uint64_t v, bar, del, c2;
-		memcpy(&v, s, 8);
-		bar = v ^ ones * '|';
-		del = v ^ ones * 0x7f;
-		c2 = v ^ ones * 0xc2;
-		// Per term: a top bit where a byte of it is zero (or, for v, below 0x20).
-		if ((((v - ones * 0x20) & ~v) | ((bar - ones) & ~bar) | ((del - ones) & ~del) |
-		     ((c2 - ones) & ~c2)) & tops)
-			return false;
+	uint64_t v;
+	memcpy(&v, s, 8);
+	uint64_t bar = v ^ ones * '|', del = v ^ ones * 0x7f;
+	// Each term has a top bit set where a byte underflows; all from 0x80 count as special.
+	return !((v | (v - ones * 0x20) | (bar - ones) | (del - ones)) & tops);
+}
+
+#ifdef __SSE2__
+static inline bool is_plain_block(const char *s)
+{
+	__m128i v = _mm_loadu_si128((const __m128i *)s);
+	__m128i odd = _mm_cmplt_epi8(v, _mm_set1_epi8(0x20));	// signed: 0x80 and up as well
+	odd = _mm_or_si128(odd, _mm_cmpeq_epi8(v, _mm_set1_epi8('|')));
+	odd = _mm_or_si128(odd, _mm_cmpeq_epi8(v, _mm_set1_epi8(0x7f)));
+	return _mm_movemask_epi8(odd) == 0;
+}
+#endif
+
+/**
+ * May the field be copied as it is? False also where only a closer look tells.
+ * The last block overlaps the one before it.
+ */
+static bool is_plain(const char *s, size_t n)
+{
+	const char *end = s + n;
+	if (n < 8) {
+		unsigned odd = 0;
+		while (s < end)
+			odd |= special[(uint8_t)*s++];
+		return !odd;
 	}
-	for (; n; s++, n--) {
-		uint8_t c = (uint8_t)*s;
-		if (c < 0x20 || c == '|' || c == 0x7f || c == 0xc2)
-			return false;
+#ifdef __SSE2__
+	if (n >= 16) {
+		for (; end - s > 16; s += 16)
+			if (!is_plain_block(s))
+				return false;
+		return is_plain_block(end - 16);
 	}
-	return true;
+#endif
+	for (; end - s > 8; s += 8)
+		if (!is_plain_word(s))
+			return false;
+	return is_plain_word(end - 8);
 }
 
 /**
  * A field: '|' and newline are left out as Breakpad does. Other controls, which
  * Breakpad passes on, become \xNN; bytes from 0x80 stay as they are.
  */
-static void field(struct fw_out *o, const char *s, size_t n)
+static void field_special(struct fw_out *o, const char *s, size_t n)
 {
-	if (n && is_plain(s, n)) {
-		fw_out_write(o, s, n);
-		return;
-	}
 	for (size_t i = 0; i < n; i++) {
 		uint8_t c = (uint8_t)s[i];
 		if (c == '|' || c == '\n')
@@ -46,6 +76,16 @@ static void field(struct fw_out *o, const char *s, size_t n)
 			fw_out_byte(o, (char)c);
 		}
 	}
+}
+
+static inline void field(struct fw_out *o, const char *s, size_t n)
+{
+	if (n == 0)
+		return;
+	if (is_plain(s, n))
+		fw_out_write(o, s, n);
+	else
+		field_special(o, s, n);
 }
 
 static void field_str(struct fw_out *o, struct fw_str s)
@@ -64,7 +104,8 @@ static void write_system(const struct fw_snapshot *s, struct fw_out *o)
 	fw_out_lit(o, "OS|");
 	field_cstr(o, fw_os_name(s, buffer));
 	fw_out_byte(o, '|');
-	field_str(o, s->os_version);
+	// Breakpad prints the version as recorded, which on Linux is often nought.
+	field_str(o, s->os_version_from_build ? FW_STR("0.0.0") : s->os_version);
 	if (s->os_version.n && s->os_build.n)
 		fw_out_byte(o, ' ');
 	field_str(o, s->os_build);

@@ -1,6 +1,7 @@
 // The report for a person: what crashed, on what, and what is not in the report.
 #include <time.h>
 
+#include "lib/report/shared.h"
 #include "lib/report/text_internal.h"
 
 enum { LABEL_WIDTH = 17 };
@@ -93,7 +94,7 @@ static void put_system(struct fw_text_writer *t)
 	char buffer[16];
 	label(t, "System");
 	fw_out_cstr(o, fw_os_name(s, buffer));
-	const struct fw_str parts[] = { s->os_version, s->os_build };
+	const struct fw_str parts[] = { s->os_version, fw_report_os_build(s) };
 	for (unsigned i = 0; i < 2; i++) {
 		if (!parts[i].n)
 			continue;
