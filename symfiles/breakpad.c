@@ -309,6 +309,7 @@ static enum fw_code load(struct fw_sym_loader *l, struct fw_str text, struct fw_
 	if (!l->failed)
 		fw_sym_end_func(l);
 	if (!l->failed) {
+		fw_sym_find_entries(l);
 		fw_intern_seal(&l->b->strings);
 		fw_sym_finish_stack(l);
 	}

@@ -42,6 +42,8 @@ enum fw_sym_func {
 	FW_SYM_DROPPED_FUNC,	// line records die with their function
 };
 
+enum { FW_SYM_ENTRY_NAMES = 12 };
+
 struct fw_sym_loader {
 	struct fw_builder *b;
 	const struct fw_cpu *cpu;	// NULL: rules cannot be read
@@ -66,6 +68,8 @@ struct fw_sym_loader {
 	FW_VEC(struct fw_cfi_delta) deltas;
 	struct fw_sym_row_memo *memo;
 	uint32_t memo_mask, memo_count;
+
+	uint32_t entry_ids[FW_SYM_ENTRY_NAMES];	// of functions that nothing calls
 
 	// STACK WIN
 	struct fw_intern win_texts;
@@ -142,5 +146,11 @@ void fw_sym_end_func(struct fw_sym_loader *l);
 void fw_sym_finish_stack(struct fw_sym_loader *l);
 enum fw_code fw_sym_finish_win(struct fw_sym_loader *l);
 void fw_sym_free_stack(struct fw_sym_loader *l);
+/** A row under construction, by id. */
+void fw_sym_get_row(const struct fw_sym_loader *l, uint32_t row, struct fw_row *ret);
+/** Find the ids of functions that nothing calls, while strings can be looked up. */
+void fw_sym_find_entries(struct fw_sym_loader *l);
+/** Flag the rows of functions that nothing calls; @p ranges: the INITs, laid flat. */
+enum fw_code fw_sym_flag_entries(struct fw_sym_loader *l, const struct fw_span *ranges, uint32_t n);
 
 #endif

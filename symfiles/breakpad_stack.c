@@ -194,20 +194,25 @@ static bool grow_memo(struct fw_sym_loader *l)
 	return true;
 }
 
+void fw_sym_get_row(const struct fw_sym_loader *l, uint32_t row, struct fw_row *ret)
+{
+	const struct fw_cfi_builder *cfi = &l->b->cfi;
+	uint32_t first = cfi->row_first.data[row];
+	ret->count = cfi->row_first.data[row + 1] - first;
+	memcpy(ret->rules, cfi->rules.data + first, ret->count * sizeof(*ret->rules));
+}
+
 /** What the rules @p text make of row @p from. */
 static enum fw_code changed_row(struct fw_sym_loader *l, uint32_t from, uint32_t text,
 				uint32_t *ret)
 {
 	const struct fw_sym_rules *set = &l->rule_sets.data[text];
-	const struct fw_cfi_builder *cfi = &l->b->cfi;
 	struct fw_row row;
-	uint32_t first = cfi->row_first.data[from];
-	row.count = cfi->row_first.data[from + 1] - first;
-	memcpy(row.rules, cfi->rules.data + first, row.count * sizeof(*row.rules));
+	fw_sym_get_row(l, from, &row);
 	for (uint32_t i = 0; i < set->count; i++) {
 		fw_row_set(&row, l->rules.data[set->first + i]);
 		if (l->rules.data[set->first + i].target == FW_SLOT_CFA)
-			row.rules[0].flags = 0;		// has a CFA, is no trampoline
+			row.rules[0].flags &= FW_ROW_ENTRY;	// has a CFA, is no trampoline
 	}
 	return add_row(l, &row, ret);
 }
@@ -360,6 +365,8 @@ void fw_sym_finish_stack(struct fw_sym_loader *l)
 	struct fw_span *ranges = NULL;
 	uint32_t n = 0;
 	enum fw_code code = lay_inits(l, &ranges, &n);
+	if (code == FW_OK)
+		code = fw_sym_flag_entries(l, ranges, n);
 	if (code == FW_OK)
 		code = build_rows(l, ranges, n);
 	if (code == FW_OK)

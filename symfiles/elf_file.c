@@ -20,6 +20,7 @@ struct fw_elf {
 	struct fw_ident debug_id, code_id;
 	FW_VEC(struct segment) code;
 	uint64_t base;		// page of the lowest PT_LOAD
+	uint64_t entry;		// e_entry; 0: none
 	bool own_file;		// file is ours to close
 };
 
@@ -228,6 +229,7 @@ static enum fw_code read_elf(struct fw_elf *self, struct fw_error *err)
 	} else if (!read_segments(&r)) {
 		code = fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 	} else {
+		self->entry = eh.e_entry;
 		read_sections(&r);
 	}
 	elf_end(r.elf);
@@ -288,6 +290,14 @@ const struct fw_ident *fw_elf_debug_id(const struct fw_elf *elf)
 const struct fw_ident *fw_elf_code_id(const struct fw_elf *elf)
 {
 	return &elf->code_id;
+}
+
+bool fw_elf_entry(const struct fw_elf *elf, uint64_t *ret)
+{
+	if (elf->entry == 0 || elf->entry < elf->base)
+		return false;
+	*ret = elf->entry - elf->base;
+	return true;
 }
 
 bool fw_elf_has_code(const struct fw_elf *elf)

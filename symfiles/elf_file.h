@@ -30,6 +30,9 @@ bool fw_elf_peek_id(const void *head, size_t n, const char *path, struct fw_iden
 const struct fw_ident *fw_elf_debug_id(const struct fw_elf *elf);
 const struct fw_ident *fw_elf_code_id(const struct fw_elf *elf);
 
+/** Entry point's offset from the module's base; false: it has none. */
+bool fw_elf_entry(const struct fw_elf *elf, uint64_t *ret);
+
 /** False for a debug file: its program headers are there, its code is not. */
 bool fw_elf_has_code(const struct fw_elf *elf);
 

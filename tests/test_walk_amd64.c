@@ -1,4 +1,5 @@
 #include <check.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "tests/synth_world.h"
@@ -202,10 +203,12 @@ START_TEST(windows_rbp_needs_a_call_seen)
 }
 END_TEST
 
+static void call_to(uint64_t address, uint64_t target);
+
 START_TEST(scan_takes_the_first_address_after_a_call)
 {
 	world_module(&w, M, 0x10000, NULL);
-	code(M + 0x2000);
+	call_to(M + 0x2000, M + 0x1000);
 	world_bytes(&w, M + 0x2ff0, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
 	start(M + 0x1000, S);
 	world_stack(&w, S, M + 0x3000, M + 0x8000, M + 0x2000, UINT64_C(0), END);
@@ -224,7 +227,7 @@ START_TEST(scan_bound_is_inclusive)
 	uint64_t words[170] = { 0 };
 	words[at[_i]] = M + 0x2000;
 	world_module(&w, M, 0x10000, NULL);
-	code(M + 0x2000);
+	call_to(M + 0x2000, M + 0x1000);
 	start(M + 0x1000, S);
 	world_bytes(&w, S, words, sizeof(words));
 	world_walk(&w);
@@ -419,6 +422,111 @@ START_TEST(failed_register_rule_makes_it_unknown_not_unchanged)
 }
 END_TEST
 
+// A call at 1ffb whose rel32 leads to @p target.
+static void call_to(uint64_t address, uint64_t target)
+{
+	uint8_t bytes[5] = { 0xe8 };
+	uint32_t rel = (uint32_t)(target - address);
+	memcpy(bytes + 1, &rel, 4);
+	world_bytes(&w, address - 5, bytes, 5);
+}
+
+START_TEST(leftover_of_a_call_elsewhere_is_no_caller)
+{
+	// 2000 was returned to from another function's call; 3000 is pc's caller
+	world_module(&w, M, 0x10000, "FUNC 1000 80 0 crashed\nFUNC 1080 80 0 earlier\n");
+	call_to(M + 0x2000, M + 0x1080);
+	call_to(M + 0x3000, M + 0x1000);
+	start(M + 0x1010, S);
+	world_stack(&w, S, UINT64_C(0), M + 0x2000, M + 0x3000, UINT64_C(0), END);
+	world_walk(&w);
+	expect_frame(&w, 1, M + 0x3000, FW_TRUST_SCAN);
+}
+END_TEST
+
+START_TEST(program_does_not_call_itself_through_stubs)
+{
+	// bnd jmp *table(%rip): a PLT entry. What it leads to is in a library,
+	// and the crashed function is not.
+	world_module(&w, M, 0x10000, NULL);
+	call_to(M + 0x2000, M + 0x800);
+	world_bytes(&w, M + 0x800, "\xf3\x0f\x1e\xfa\xf2\xff\x25\0\0\0\0\0\0\0\0\0", 16);
+	start(M + 0x1010, S);
+	world_stack(&w, S, UINT64_C(0), M + 0x2000, UINT64_C(0), END);
+	world_walk(&w);
+	expect_end(&w, 1, FW_STOP_NO_RULE);
+}
+END_TEST
+
+START_TEST(leaf_is_believed_when_the_call_leads_to_its_function)
+{
+	// rbp still is the caller's: its record would skip the caller itself
+	world_module(&w, M, 0x10000, "FUNC 1000 80 0 leaf\n");
+	call_to(M + 0x2000, M + 0x1000);
+	call_to(M + 0x3000, M + 0x1f00);
+	start(M + 0x1010, S);
+	world_reg(&w, "rbp", S + 16);
+	world_stack(&w, S, M + 0x2000, UINT64_C(5), S + 48, M + 0x3000, UINT64_C(0), UINT64_C(0),
+		    UINT64_C(0), UINT64_C(0), END);
+	world_walk(&w);
+	expect_frame(&w, 1, M + 0x2000, FW_TRUST_LEAF);
+	expect_frame(&w, 2, M + 0x3000, FW_TRUST_FRAME_POINTER);
+}
+END_TEST
+
+START_TEST(unverified_record_with_alien_rbp_counts_only_between_modules)
+{
+	// rbp used as a general register points at a function pointer by chance
+	world_module(&w, M, 0x10000, NULL);
+	world_module(&w, M + 0x100000, 0x10000, NULL);
+	start(M + 0x1010, S);
+	world_reg(&w, "rbp", S + 8);
+	world_stack(&w, S, UINT64_C(0), UINT64_C(0x1234), M + 0x2000 + (uint64_t)_i * 0x100000,
+		    UINT64_C(0), END);
+	world_walk(&w);
+	if (_i == 0)
+		expect_end(&w, 1, FW_STOP_NO_RULE);
+	else
+		expect_frame(&w, 1, M + 0x102000, FW_TRUST_FRAME_POINTER);
+}
+END_TEST
+
+START_TEST(clone_and_start_have_no_caller_although_their_rules_name_one)
+{
+	// dump_syms drops `undefined`: the rules look like any function's. The
+	// words above are return addresses to the same module.
+	static const char *const syms[] = {
+		"PUBLIC 1000 0 _start\nSTACK CFI INIT 1000 80 .cfa: $rsp 8 + .ra: .cfa -8 + ^\n",
+		"PUBLIC 1000 0 clone3\nSTACK CFI INIT 1000 1a .cfa: $rsp 8 + .ra: .cfa -8 + ^\n"
+		"STACK CFI INIT 101a 20 .cfa: $rsp 8 + .ra: .cfa -8 + ^\n",
+		"FUNC 1000 80 0 clone\nSTACK CFI INIT 1000 1a .cfa: $rsp 8 + .ra: .cfa -8 + ^\n"
+		"STACK CFI INIT 101a 20 .cfa: $rsp 8 + .ra: .cfa -8 + ^\n",
+	};
+	char sym[512];
+	snprintf(sym, sizeof(sym), "%s%s", syms[_i],
+		 "STACK CFI INIT 1100 80 .cfa: $rsp 8 + .ra: .cfa -8 + ^\n");
+	world_module(&w, M, 0x10000, sym);
+	start(M + 0x1110, S);
+	world_stack(&w, S, M + 0x1025, M + 0x1150, M + 0x1160, UINT64_C(0), END);
+	world_walk(&w);
+	expect_frame(&w, 1, M + 0x1025, FW_TRUST_CFI);
+	expect_end(&w, 2, FW_STOP_END_OF_STACK);
+}
+END_TEST
+
+START_TEST(crash_in_clone_itself_has_a_caller)
+{
+	world_module(&w, M, 0x10000,
+		     "PUBLIC 1000 0 clone\n"
+		     "STACK CFI INIT 1000 80 .cfa: $rsp 8 + .ra: .cfa -8 + ^\n"
+		     "STACK CFI INIT 1100 80 .cfa: $rsp 8 + .ra: .cfa -8 + ^\n");
+	start(M + 0x1010, S);
+	world_stack(&w, S, M + 0x1150, UINT64_C(0), END);
+	world_walk(&w);
+	expect_frame(&w, 1, M + 0x1150, FW_TRUST_CFI);
+}
+END_TEST
+
 // Intel SDM, CALL: every length of FF /2, and look-alikes that are no calls
 static const struct { uint8_t code[8]; bool is; } calls[] = {
 	{ { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0 }, true },	// call rax
@@ -480,6 +588,12 @@ Suite *walk_amd64_suite(void)
 	tcase_add_test(tc, frame_limit_is_reported);
 	tcase_add_test(tc, no_context_says_why);
 	tcase_add_test(tc, failed_register_rule_makes_it_unknown_not_unchanged);
+	tcase_add_test(tc, leftover_of_a_call_elsewhere_is_no_caller);
+	tcase_add_test(tc, program_does_not_call_itself_through_stubs);
+	tcase_add_test(tc, leaf_is_believed_when_the_call_leads_to_its_function);
+	tcase_add_loop_test(tc, unverified_record_with_alien_rbp_counts_only_between_modules, 0, 2);
+	tcase_add_loop_test(tc, clone_and_start_have_no_caller_although_their_rules_name_one, 0, 3);
+	tcase_add_test(tc, crash_in_clone_itself_has_a_caller);
 	tcase_add_loop_test(tc, calls_are_told_by_their_bytes, 0, sizeof(calls) / sizeof(calls[0]));
 	suite_add_tcase(s, tc);
 	return s;

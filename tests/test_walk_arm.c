@@ -220,8 +220,8 @@ START_TEST(a32_chain_needs_a_call_seen_except_on_ios)
 END_TEST
 
 static const struct { uint32_t code; unsigned length; bool thumb, is; } calls32[] = {
-	{ 0xebfffffe, 4, false, true },		// bl
-	{ 0x1bfffffe, 4, false, true },		// blne
+	{ 0xebfffebf, 4, false, true },		// bl to pc's function
+	{ 0x1bfffebf, 4, false, true },		// blne
 	{ 0xfafffffe, 4, false, true },		// blx label
 	{ 0xe12fff33, 4, false, true },		// blx r3
 	{ 0xeafffffe, 4, false, false },	// b

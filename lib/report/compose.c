@@ -46,6 +46,19 @@ static bool code_of(void *context, uint32_t module, uint64_t address, uint8_t *o
 	return elf != NULL && fw_elf_code(elf, address - r->modules[module].info->base, out, n);
 }
 
+static bool entry_of(void *context, uint32_t module, uint64_t *ret)
+{
+	struct fw_report *r = context;
+	struct fw_symbol_key key;
+	uint64_t offset;
+	module_key(r, module, &key);
+	const struct fw_elf *elf = fw_symbols_elf(r->private->symbols, &key);
+	if (elf == NULL || !fw_elf_entry(elf, &offset))
+		return false;
+	*ret = r->modules[module].info->base + offset;
+	return true;
+}
+
 /** Replace a module's broken cached image; false when that was done before. */
 static bool replace_image(struct fw_report *r, uint32_t module)
 {
@@ -205,7 +218,7 @@ static enum fw_code select_threads(struct fw_report *r, struct fw_error *err)
 static enum fw_code walk_one(struct fw_report *r, struct fw_walker **walker, uint32_t index,
 			     struct fw_walk_result *result, struct fw_error *err)
 {
-	const struct fw_walk_source source = { r, image_of, code_of };
+	const struct fw_walk_source source = { r, image_of, code_of, entry_of };
 	const struct fw_walk_options options = {
 		r->private->options.max_frames, r->private->options.registers,
 	};

@@ -22,6 +22,7 @@ enum fw_rule_kind {
 enum {	// flags of a row, kept in its first rule
 	FW_ROW_SIGNAL = 1,	// a signal trampoline: the caller's pc is exact, not a return address
 	FW_ROW_RA_IN_PC = 2,	// `.ra: $pc` without .cfa: what dump_syms leaves of a trampoline
+	FW_ROW_ENTRY = 8,	// of a function that nothing calls: a caller's frame here is the outermost
 	FW_ROW_PLAIN = 4,	// .cfa is FW_RULE_REG, all others are FW_RULE_LOAD_CFA;
 				// set by fw_cfi_add_row(), lets fw_row_apply() go straight
 };

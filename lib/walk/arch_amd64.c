@@ -33,10 +33,13 @@ static bool frame_pointer(struct fw_walker *w, struct fw_caller *ret, bool *ret_
 	if (evidence < FW_EVIDENCE_UNVERIFIED ||
 	    (evidence != FW_EVIDENCE_CALL && w->snapshot->os == FW_OS_WINDOWS))
 		return false;
+	bool alien = saved < rbp + 16 || !is_stack_word(w, saved);
+	if (alien && !fw_walk_alien_record(w, evidence, address))
+		return false;
 	*ret = (struct fw_caller){ .trust = FW_TRUST_FRAME_POINTER };
 	fw_regs_set(&ret->regs, RIP, address);
 	fw_regs_set(&ret->regs, RSP, rbp + 16);
-	if (saved == 0 || (saved >= rbp + 16 && is_stack_word(w, saved)))
+	if (saved == 0 || !alien)
 		fw_regs_set(&ret->regs, RBP, saved);
 	return true;
 }
@@ -44,18 +47,20 @@ static bool frame_pointer(struct fw_walker *w, struct fw_caller *ret, bool *ret_
 /**
  * A call through a bad pointer leaves the return address on top of the stack
  * and every register as it was. On Windows x64 a function without unwind data
- * is a leaf by definition (x64 exception handling, "leaf functions").
+ * is a leaf by definition (x64 exception handling, "leaf functions"). Elsewhere
+ * the call in front of the address must lead to the very function that pc is in.
  */
 static bool leaf(struct fw_walker *w, bool wild, struct fw_caller *ret)
 {
-	uint64_t address;
-	if (!wild && w->snapshot->os != FW_OS_WINDOWS)
-		return false;
+	uint64_t address, target, start;
 	if (!fw_walk_read(w, w->frame.sp, &address))
 		return false;
 	enum fw_evidence evidence = fw_walk_evidence(w, address);
-	if (evidence < FW_EVIDENCE_UNVERIFIED ||
-	    (evidence != FW_EVIDENCE_CALL && !wild))
+	if (evidence < FW_EVIDENCE_UNVERIFIED || (evidence != FW_EVIDENCE_CALL && !wild))
+		return false;
+	if (!wild && w->snapshot->os != FW_OS_WINDOWS &&
+	    (!fw_walk_call_target(w, address, &target) ||
+	     fw_walk_function(w, w->frame.pc, &start).s == NULL || start != target))
 		return false;
 	ret->trust = FW_TRUST_LEAF;
 	ret->regs = w->regs;
@@ -109,6 +114,8 @@ const struct fw_walk_arch fw_walk_arch_amd64 = {
 	.leaf = leaf,
 	.scanned = scanned,
 	.call_before = fw_x86_call_before,
+	.call_target = fw_x86_call_target,
+	.is_stub = fw_x86_is_stub,
 	.signal_frame = signal_frame,
 	.is_trampoline = is_trampoline,
 	.trampoline_bytes = 9,

@@ -31,6 +31,26 @@ static bool call_before(const uint8_t *code, unsigned n, bool thumb)
 	       (i & 0x0ffffff0) == 0x012fff30;
 }
 
+/** BL label in ARM state; others are rare enough to be taken as they come. */
+static bool call_target(const uint8_t *code, unsigned n, bool thumb, uint64_t address,
+			uint64_t *ret)
+{
+	uint32_t i = word_at(code + n - 4);
+	if (thumb || (i & 0x0f000000) != 0x0b000000 || (i & 0xf0000000) == 0xf0000000)
+		return false;
+	*ret = address - 4 + 8 + (uint64_t)(int64_t)((int32_t)(i << 8) >> 6);
+	return true;
+}
+
+/** A PLT entry: add ip, pc; add ip, ip; ldr pc, [ip, #n]!. */
+static bool is_stub(const uint8_t *code, unsigned n)
+{
+	for (unsigned at = 0; at + 4 <= n; at += 4)
+		if ((word_at(code + at) & 0xfffff000) == 0xe5bcf000)
+			return true;
+	return false;
+}
+
 /** The record [fp + at] = saved fp, [fp + at + 4] = return address. */
 static bool record_at(struct fw_walker *w, unsigned reg, int at, bool any,
 		      struct fw_caller *ret, bool *ret_end)
@@ -141,6 +161,8 @@ const struct fw_walk_arch fw_walk_arch_arm = {
 	.leaf = leaf,
 	.scanned = scanned,
 	.call_before = call_before,
+	.call_target = call_target,
+	.is_stub = is_stub,
 	.signal_frame = signal_frame,
 	.is_trampoline = is_trampoline,
 	.trampoline_bytes = 8,

@@ -40,29 +40,40 @@ static bool frame_pointer(struct fw_walker *w, struct fw_caller *ret, bool *ret_
 		*ret_end = true;
 		return false;
 	}
-	if (fw_walk_evidence(w, address) < FW_EVIDENCE_UNVERIFIED)
+	enum fw_evidence evidence = fw_walk_evidence(w, address);
+	next &= w->pac_mask;
+	bool alien = next != 0 && (next < fp + 16 || next % 8 != 0 || !fw_walk_read(w, next, &word));
+	if (evidence < FW_EVIDENCE_UNVERIFIED ||
+	    (alien && !fw_walk_alien_record(w, evidence, address)))
 		return false;
-	next = fw_walk_code_address(w, next);
 	*ret = (struct fw_caller){ .trust = FW_TRUST_FRAME_POINTER };
 	fw_regs_set(&ret->regs, PC, address);
 	fw_regs_set(&ret->regs, SP, fp + 16);
-	if (next == 0 || (next >= fp + 16 && next % 8 == 0 && fw_walk_read(w, next, &word)))
+	if (!alien)
 		fw_regs_set(&ret->regs, X29, next);
 	return true;
 }
 
-/** Target of the direct call (BL) in front of an address. */
-static bool call_target(struct fw_walker *w, uint64_t address, uint64_t *ret)
+/** BL's target (Arm ARM C6.2.33). */
+static bool call_target(const uint8_t *code, unsigned n, bool thumb, uint64_t address,
+			uint64_t *ret)
 {
-	uint8_t code[4];
-	if (!fw_walk_code(w, address - 4, code, 4))
-		return false;
-	uint32_t i = instruction(code);
+	(void)thumb;
+	uint32_t i = instruction(code + n - 4);
 	if ((i & 0xfc000000) != 0x94000000)
 		return false;
 	int64_t words = (int32_t)(i << 6) >> 6;
 	*ret = address - 4 + (uint64_t)(words * 4);
 	return true;
+}
+
+/** A PLT entry: adrp x16; ldr x17; add x16; br x17. */
+static bool is_stub(const uint8_t *code, unsigned n)
+{
+	for (unsigned at = 0; at + 4 <= n; at += 4)
+		if (instruction(code + at) == 0xd61f0220)
+			return true;
+	return false;
 }
 
 /**
@@ -90,7 +101,7 @@ static bool leaf(struct fw_walker *w, bool wild, struct fw_caller *ret)
 		if (!(named && other_named)) {
 			// Without names: the call before lr must lead to the
 			// code at pc, and not lie between the two.
-			if (!call_target(w, lr, &target) || target > w->frame.pc ||
+			if (!fw_walk_call_target(w, lr, &target) || target > w->frame.pc ||
 			    w->frame.pc - target > 0x10000 || (lr > target && lr <= w->frame.pc))
 				return false;
 		}
@@ -135,6 +146,8 @@ const struct fw_walk_arch fw_walk_arch_arm64 = {
 	.leaf = leaf,
 	.scanned = scanned,
 	.call_before = call_before,
+	.call_target = call_target,
+	.is_stub = is_stub,
 	.signal_frame = signal_frame,
 	.is_trampoline = is_trampoline,
 	.trampoline_bytes = 8,

@@ -50,3 +50,53 @@ enum fw_evidence fw_walk_evidence(struct fw_walker *w, uint64_t value)
 	}
 	return starts_function(w, place.module, address) ? FW_EVIDENCE_NONE : FW_EVIDENCE_UNVERIFIED;
 }
+
+bool fw_walk_call_target(struct fw_walker *w, uint64_t value, uint64_t *ret)
+{
+	uint8_t code[8];
+	unsigned n = w->arch->call_bytes;
+	bool thumb = w->cpu->id == FW_CPU_ARM && (value & 1);
+	uint64_t address = fw_walk_code_address(w, value);
+	while (n >= 4 && !fw_walk_code(w, address - n, code, n))
+		n--;
+	if (n < 4 || !w->arch->call_target(code, n, thumb, address, ret))
+		return false;
+	*ret &= w->cpu->word_mask;
+	return true;
+}
+
+static bool is_stub(struct fw_walker *w, uint64_t address, bool *ret_known)
+{
+	uint8_t code[16];
+	*ret_known = fw_walk_code(w, address, code, sizeof(code));
+	return *ret_known && w->arch->is_stub(code, sizeof(code));
+}
+
+bool fw_walk_leads_here(struct fw_walker *w, uint64_t address)
+{
+	uint64_t target, start, callee;
+	bool known;
+	if (w->frame.module == FW_NO_MODULE || !fw_walk_call_target(w, address, &target))
+		return true;
+	const struct fw_module_info *mine = &w->snapshot->modules[w->frame.module];
+	bool same = fw_snapshot_module(w->snapshot, target) == mine;
+	// A program does not call its own functions through stubs; a library may.
+	if (is_stub(w, target, &known))
+		return !(same && mine->is_main);
+	if (!same)
+		return !known;
+	if (fw_walk_function(w, w->frame.lookup, &callee).s != NULL &&
+	    fw_walk_function(w, target, &start).s != NULL)
+		return callee == start;
+	return target <= w->frame.pc;
+}
+
+bool fw_walk_alien_record(struct fw_walker *w, enum fw_evidence evidence, uint64_t value)
+{
+	uint64_t address = fw_walk_code_address(w, value) - w->cpu->call_back;
+	if (evidence == FW_EVIDENCE_CALL)
+		return true;
+	return w->frame.module == FW_NO_MODULE ||
+	       fw_snapshot_module(w->snapshot, address) !=
+	       &w->snapshot->modules[w->frame.module];
+}

@@ -56,6 +56,20 @@ static void refine_entry(struct fw_walker *w)
 		w->entry_size = public->end - offset;
 }
 
+/** A capture without AT_ENTRY: the program's file knows, where there is one. */
+static void ask_entry(struct fw_walker *w)
+{
+	uint64_t entry;
+	if (w->entry_asked || w->entry_size != 0 || w->code_image != NULL ||
+	    w->source.entry == NULL || !w->snapshot->modules[w->code_module].is_main)
+		return;
+	w->entry_asked = true;
+	if (w->source.entry(w->source.context, w->code_module, &entry)) {
+		w->entry = entry;
+		w->entry_size = FW_ENTRY_SIZE;
+	}
+}
+
 /** Where the short cut of fw_walk_step may be taken. */
 static void set_fast(struct fw_walker *w)
 {
@@ -106,6 +120,7 @@ bool fw_walk_enter(struct fw_walker *w, uint64_t address)
 	w->code_image = image;
 	w->code_has_win = w->cpu->id == FW_CPU_X86 && image != NULL &&
 			  image->section_bytes[FW_SEC_WIN_RECORDS] != 0;
+	ask_entry(w);
 	refine_entry(w);
 	set_fast(w);
 	return true;

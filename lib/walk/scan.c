@@ -27,7 +27,14 @@ static bool continues(struct fw_walker *w, const struct fw_caller *caller)
 		return place.module != FW_NO_MODULE && place.exec != FW_EXEC_NO &&
 		       trial.regs.v[trial.cpu->sp] > trial.frame.sp;
 	}
-	return trial.arch->frame_pointer(&trial, &next, &end);
+	// One unverified record is no support for an unverified address: two are.
+	if (!trial.arch->frame_pointer(&trial, &next, &end))
+		return false;
+	if (fw_walk_evidence(&trial, next.regs.v[trial.cpu->pc]) == FW_EVIDENCE_CALL)
+		return true;
+	return fw_walk_accept(&trial, &next) == FW_STOP_NONE &&
+	       trial.arch->frame_pointer(&trial, &next, &end) &&
+	       fw_regs_has(&next.regs, trial.cpu->fp);
 }
 
 static void found_at(struct fw_walker *w, uint64_t slot, uint64_t value, struct fw_caller *ret)
@@ -91,8 +98,9 @@ enum fw_stop fw_walk_scan(struct fw_walker *w)
 		if (slot < w->frame.sp || !fw_walk_read(w, slot, &value))
 			break;
 		enum fw_evidence evidence = fw_walk_evidence(w, value);
-		have_code |= evidence == FW_EVIDENCE_NO_CALL;
-		if (evidence < FW_EVIDENCE_UNVERIFIED)
+		have_code |= evidence == FW_EVIDENCE_NO_CALL || evidence == FW_EVIDENCE_CALL;
+		if (evidence < FW_EVIDENCE_UNVERIFIED ||
+		    (evidence == FW_EVIDENCE_CALL && !fw_walk_leads_here(w, value)))
 			continue;
 		found_at(w, slot, value, &caller);
 		if (evidence == FW_EVIDENCE_CALL) {

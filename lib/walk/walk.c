@@ -200,6 +200,9 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 		fw_image_cfi(w->code_image, (uint32_t)offset, &count);
 	if (rules == NULL)
 		return step_without_rule(w);
+	if ((rules[0].flags & FW_ROW_ENTRY) && !fw_walk_is_context(w))
+		return fw_walk_stop(w, FW_STOP_END_OF_STACK,
+				    "no caller: the thread or program starts here");
 	if (rules[0].flags & (FW_ROW_SIGNAL | FW_ROW_RA_IN_PC)) {
 		if (fw_walk_is_trampoline(w, rules))
 			return leave_trampoline(w);
@@ -235,7 +238,7 @@ __attribute__((noinline, hot)) enum fw_stop fw_walk_step(struct fw_walker *w)
 	uint32_t count;
 	const struct fw_rule *rules =
 		plain_rules(w->code_image, (uint32_t)(lookup - w->code_base), &count);
-	if (FW_UNLIKELY(rules == NULL || !(rules[0].flags & FW_ROW_PLAIN)))
+	if (FW_UNLIKELY(rules == NULL || rules[0].flags != FW_ROW_PLAIN))
 		return slow_step(w);
 	const struct fw_cpu *cpu = w->cpu;
 	const unsigned pc_reg = cpu->pc, sp_reg = cpu->sp;

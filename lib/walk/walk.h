@@ -75,6 +75,8 @@ struct fw_walk_source {
 	const struct fw_image *(*image)(void *context, uint32_t module);
 	/** Code bytes of a matching program file at an address; false: not to be had. */
 	bool (*code)(void *context, uint32_t module, uint64_t address, uint8_t *out, uint64_t n);
+	/** Address of the program's entry point by the module's file; false: not known. */
+	bool (*entry)(void *context, uint32_t module, uint64_t *ret);
 };
 
 struct fw_walker;

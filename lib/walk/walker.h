@@ -32,7 +32,7 @@ struct fw_walker {
 	// where the program itself starts: its function has no caller
 	uint64_t entry, entry_size;	// size 0: unknown
 	uint32_t main_module;
-	bool entry_refined;
+	bool entry_refined, entry_asked;
 
 	uint64_t pac_mask;		// bits of a code address; all ones: nothing to strip
 	bool thumb;			// the frame's pc had the Thumb bit
@@ -76,6 +76,11 @@ struct fw_walk_arch {
 	/** Do the bytes before a return address end in a call? @p code holds the
 	 *  @p n bytes up to the address. */
 	bool (*call_before)(const uint8_t *code, unsigned n, bool thumb);
+	/** Where the direct call that @p code ends in leads; false: it is indirect. */
+	bool (*call_target)(const uint8_t *code, unsigned n, bool thumb, uint64_t address,
+			    uint64_t *ret);
+	/** Is the code a linkage stub, which jumps through a table to another module? */
+	bool (*is_stub)(const uint8_t *code, unsigned n);
 	/** Registers of the frame that a signal interrupted; w->frame is the trampoline. */
 	bool (*signal_frame)(struct fw_walker *w, struct fw_regs *ret);
 	/** Is the trampoline's code at the frame's pc? */
@@ -117,6 +122,17 @@ enum fw_evidence {
 };
 /** How well @p address is supported as a return address. */
 enum fw_evidence fw_walk_evidence(struct fw_walker *w, uint64_t address);
+/** Target of the direct call in front of a return address; false: none, or not known. */
+bool fw_walk_call_target(struct fw_walker *w, uint64_t address, uint64_t *ret);
+/** False when the call in front of the address leads to another function than the
+ *  frame's: the word is a leftover, not the frame's return address. */
+bool fw_walk_leads_here(struct fw_walker *w, uint64_t address);
+/**
+ * May a frame record whose saved frame pointer is no stack address be believed?
+ * With a call seen, yes. Without, only at the border of two modules: code
+ * that keeps frame records is called by code that does not.
+ */
+bool fw_walk_alien_record(struct fw_walker *w, enum fw_evidence evidence, uint64_t address);
 /** Strip pointer authentication and the Thumb bit from a code address. */
 uint64_t fw_walk_code_address(const struct fw_walker *w, uint64_t value);
 
