@@ -106,6 +106,37 @@ check-all: all $(O)/tests/unit $(O)/tests/regress
 	-@$(O)/tests/regress tests/fuzz/corpus > $(TAP)/regress.tap; echo "exit $$?" >> $(TAP)/regress.tap
 	@sh tests/summary.sh $(TAP)/*.tap
 
+cli: all ## golden tests of the command line; RUN=group/case runs one, BLESS=1 rewrites them
+	@$(TEST_ENV) sh tests/cli/run $(if $(BLESS),--bless) $(RUN)
+lint: all ## include direction, headers alone, forbidden words, fixtures
+	@$(TEST_ENV) sh tests/lint/stairs.sh; a=$$?; $(TEST_ENV) sh tests/lint/words.sh; b=$$?; \
+		$(TEST_ENV) sh tests/lint/fixtures.sh && [ $$a = 0 ] && [ $$b = 0 ]
+man: ## check the man page (groff)
+	groff -man -ww -z cmd/framewalk.1
+
+# --- installing ---------------------------------------------------------------
+
+bashcompdir ?= $(datadir)/bash-completion/completions
+zshcompdir ?= $(datadir)/zsh/site-functions
+fishcompdir ?= $(datadir)/fish/vendor_completions.d
+INSTALLED = $(bindir)/framewalk $(mandir)/man1/framewalk.1 $(datadir)/framewalk/framewalk.schema.json \
+	$(bashcompdir)/framewalk $(zshcompdir)/_framewalk $(fishcompdir)/framewalk.fish
+
+# The completions are what the built program prints; cross builds name one that runs here.
+RUN_FRAMEWALK ?= $(O)/framewalk
+install: all ## program, man page, completions and schema: prefix=/usr/local DESTDIR=
+	install -d $(addprefix $(DESTDIR),$(dir $(INSTALLED)))
+	install -m 755 $(O)/framewalk $(DESTDIR)$(bindir)/framewalk
+	sed 's|/usr/local/share|$(datadir)|' cmd/framewalk.1 > $(O)/framewalk.1
+	install -m 644 $(O)/framewalk.1 $(DESTDIR)$(mandir)/man1/framewalk.1
+	install -m 644 cmd/framewalk.schema.json $(DESTDIR)$(datadir)/framewalk/framewalk.schema.json
+	for s in bash zsh fish; do $(RUN_FRAMEWALK) completion $$s > $(O)/completion.$$s || exit 1; done
+	install -m 644 $(O)/completion.bash $(DESTDIR)$(bashcompdir)/framewalk
+	install -m 644 $(O)/completion.zsh $(DESTDIR)$(zshcompdir)/_framewalk
+	install -m 644 $(O)/completion.fish $(DESTDIR)$(fishcompdir)/framewalk.fish
+uninstall: ## remove what install put there
+	rm -f $(addprefix $(DESTDIR),$(INSTALLED))
+
 # --- fuzzing ----------------------------------------------------------------
 
 # The same targets without libFuzzer: every corpus file once, in make check.
@@ -152,6 +183,6 @@ help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 FORCE:
-.PHONY: all unit deps deps-test demo check check-all fuzz asan tsan sweep bench fresh clean help FORCE
+.PHONY: all unit deps deps-test demo check check-all cli lint man install uninstall fuzz asan tsan sweep bench fresh clean help FORCE
 .DELETE_ON_ERROR:
 -include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(O)/tests/main.d $(REGRESS_OBJ:.o=.d)

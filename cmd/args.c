@@ -171,7 +171,8 @@ static bool bad_value(const struct fw_command *command, const struct fw_opt *opt
 			 (unsigned long long)opt->min, (unsigned long long)opt->max, text);
 		break;
 	case FW_TYPE_SIZE:
-		fw_usage(c, "--%s takes a number of bytes, K, M or G, not '%.200s'", name, text);
+		fw_usage(c, "--%s takes %llu to %llu bytes, K, M or G allowed, not '%.200s'", name,
+			 (unsigned long long)opt->min, (unsigned long long)opt->max, text);
 		break;
 	case FW_TYPE_THREADS:
 		fw_usage(c, "--%s takes crashing, all, a thread id or #INDEX, not '%.200s'", name,

@@ -57,6 +57,7 @@ static int inspect(const struct fw_args *args, struct fw_output *o)
 		return FW_EXIT_OK;
 	if (args->value[FW_OPT_JSON].set)
 		fw_report_write_error_json(path, &err, args->value[FW_OPT_PRETTY].set, &o->out);
+	fw_out_flush(&o->out, NULL);	// failing is told when it is closed
 	fw_complain(path, &err);
 	return FW_EXIT_UNUSABLE;
 }

@@ -130,10 +130,10 @@ static void write_text(const struct query *q, struct fw_out *out)
 	for (int k = 0; k < FW_DIAG_COUNT; k++) {
 		if (image->diag.count[k] == 0)
 			continue;
-		fw_out_printf(out, "%u records ignored or cut: %s", image->diag.count[k],
+		fw_out_printf(out, "ignored or cut: %u %s", image->diag.count[k],
 			      fw_diag_kind_name((enum fw_diag_kind)k));
 		if (image->diag.lines[k][0] > 0)
-			fw_out_printf(out, ", the first in line %u", image->diag.lines[k][0]);
+			fw_out_printf(out, " (first in line %u)", image->diag.lines[k][0]);
 		fw_out_byte(out, '\n');
 	}
 	for (size_t i = 0; i < q->count; i++) {
@@ -289,6 +289,7 @@ static int answer(const struct fw_args *args, const uint64_t *addresses, struct 
 	} else {
 		if (json)
 			fw_report_write_error_json(q.path, &err, pretty, out);
+		fw_out_flush(out, NULL);	// failing is told when it is closed
 		fw_complain(q.path, &err);
 	}
 	fw_symbols_destroy(symbols);

@@ -107,7 +107,8 @@ static void write_bash(struct fw_out *out)
 		"}\n"
 		"_framewalk()\n"
 		"{\n"
-		"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command='' i\n"
+		"\tlocal cur=${COMP_WORDS[COMP_CWORD]} command='' i\n"
+		"\tlocal prev=${COMP_WORDS[COMP_CWORD-1]}\n"
 		"\t# --name=value comes as three words\n"
 		"\tif [ \"$cur\" = = ]; then\n"
 		"\t\tcur=''\n"
@@ -292,8 +293,8 @@ static void write_fish(struct fw_out *out)
 		if (c->hidden)
 			continue;
 		if (listed(c)) {
-			fw_out_printf(out, "complete -c framewalk -n __fish_use_subcommand -a %s -d '",
-				      c->name);
+			fw_out_lit(out, "complete -c framewalk -n __fish_use_subcommand");
+			fw_out_printf(out, " -a %s -d '", c->name);
 			write_description(out, c->summary, false);
 			fw_out_lit(out, "'\n");
 			fish_operands(out, c);

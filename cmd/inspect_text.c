@@ -190,7 +190,8 @@ static void write_module(const struct fw_inspect *in, const struct fw_module_inf
 	}
 	if (m->is_main)
 		fw_out_lit(out, " (main)");
-	fw_out_printf(out, "\n    debug id %s, code id %s", m->debug_id.n ? m->debug_id.text : "none",
+	fw_out_printf(out, "\n    debug id %s, code id %s",
+		      m->debug_id.n ? m->debug_id.text : "none",
 		      m->code_id.n ? m->code_id.text : "none");
 	if (m->debug_file.n && (m->debug_file.n != m->code_file.n ||
 				memcmp(m->debug_file.s, m->code_file.s, m->debug_file.n) != 0)) {

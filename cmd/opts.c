@@ -75,13 +75,13 @@ const struct fw_command fw_commands[FW_COMMAND_COUNT] = {
 		.complete = FW_COMPLETE_COMMANDS },
 	[FW_COMMAND_STACK] = { FW_COMMAND_STACK, "stack", "CAPTURE...",
 		"stacks of every thread of a crash dump, the crashing one first",
-		"A CAPTURE is a minidump, plain or packed with gzip or zstd, a directory (searched\n"
-		"for captures) or - for standard input. Several captures need text or ndjson.\n",
+		"A CAPTURE is a minidump, plain or packed with gzip or zstd, a directory\n"
+		"(searched for captures) or - for standard input. Several need text or ndjson.\n",
 		"framewalk stack crash.dmp -s ./symbols\tevery thread, with names\n"
 		"framewalk stack crash.dmp -s ./symbols --brief\tonly the crashing thread\n"
 		"framewalk stack --json --pretty crash.dmp -s ./symbols\tthe same for scripts\n"
 		"framewalk stack --format ndjson *.dmp dir/\ta capture, a line\n"
-		"ssh host cat crash.dmp.gz | framewalk stack - --summary\tten fields, from a pipe\n",
+		"ssh host cat crash.dmp.gz | framewalk stack - --summary\tten fields\n",
 		FW_COMPLETE_FILES, .run = fw_cmd_stack },
 	[FW_COMMAND_RULES] = { FW_COMMAND_RULES, "rules", "SYMFILE ADDRESS...",
 		"the unwind rule in force at an address of a symbol file",

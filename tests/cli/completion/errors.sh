@@ -1,0 +1,4 @@
+. "$CASES/lib.sh"
+try completion
+try completion tcsh
+try completion bash zsh

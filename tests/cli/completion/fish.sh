@@ -1,0 +1,3 @@
+# needs: fish
+"$FRAMEWALK" completion fish > script.fish
+fish --no-execute script.fish

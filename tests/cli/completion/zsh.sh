@@ -1,0 +1,3 @@
+# needs: zsh
+"$FRAMEWALK" completion zsh > script
+zsh -n script

@@ -1,0 +1,1 @@
+"$FRAMEWALK" --version
