@@ -474,7 +474,8 @@ START_TEST(corrupt_programs_cost_wrong_answers_only)
 		struct fw_regs regs = { .valid = UINT64_MAX };
 		uint64_t assigned = 0, value;
 		for (uint32_t i = 0; i < ARRAY_SIZE(programs) + 1; i++)
-			fw_program_run(&set, i, cpu, &regs, &view, &assigned, i % 2 ? &value : NULL);
+			fw_program_run(&set, i, cpu, &regs, &view, &assigned,
+				       i % 2 ? &value : NULL);
 	}
 	struct fw_regs regs = { 0 };
 	uint64_t value;

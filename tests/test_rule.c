@@ -315,15 +315,19 @@ START_TEST(printing_random_expressions_round_trips)
 		int depth = 0;
 		for (int left = 1 + rand() % 12; left > 0 || depth > 1; left--) {
 			int what = rand() % 8;
-			if (depth > 1 && (left <= 0 || what < 3))
-				n += sprintf(text + n, " %c", "+-*/%@"[rand() % 6]), depth--;
-			else if (depth && what == 3)
+			const char *reg = cpu->reg_names[rand() % cpu->num_regs];
+			if (depth > 1 && (left <= 0 || what < 3)) {
+				n += sprintf(text + n, " %c", "+-*/%@"[rand() % 6]);
+				depth--;
+			} else if (depth && what == 3) {
 				n += sprintf(text + n, " ^");
-			else if (what < 6)
-				n += sprintf(text + n, " %s", rand() % 5 ?
-					     cpu->reg_names[rand() % cpu->num_regs] : ".cfa"), depth++;
-			else
-				n += sprintf(text + n, " %d", rand() % 64 - 8), depth++;
+			} else if (what < 6) {
+				n += sprintf(text + n, " %s", rand() % 5 ? reg : ".cfa");
+				depth++;
+			} else {
+				n += sprintf(text + n, " %d", rand() % 64 - 8);
+				depth++;
+			}
 		}
 		struct parsed p = parse(&set, cpu, text);
 		ck_assert_uint_eq(p.count, 1);
@@ -381,7 +385,8 @@ START_TEST(rows_are_kept_in_order)
 	fw_row_set(&row, (struct fw_rule){ FW_RULE_UNDEFINED, RBP, 5, 9, 5 });
 	ck_assert_uint_eq(row.count, 5);
 	// flags are the row's; what a kind does not use is zero, so equal rows are equal bytes
-	ck_assert(same(row.rules[0], (struct fw_rule){ FW_RULE_REG, CFA, RSP, FW_ROW_SIGNAL, 8 }));
+	ck_assert(same(row.rules[0],
+		       (struct fw_rule){ FW_RULE_REG, CFA, RSP, FW_ROW_SIGNAL, 8 }));
 	ck_assert(same(row.rules[1], (struct fw_rule){ FW_RULE_LOAD_CFA, RIP, 0, 0, -8 }));
 	ck_assert(same(row.rules[2], (struct fw_rule){ FW_RULE_LOAD_CFA, RBX, 0, 0, -24 }));
 	ck_assert(same(row.rules[3], (struct fw_rule){ FW_RULE_UNDEFINED, RBP, 0, 0, 0 }));

@@ -55,7 +55,8 @@ static bool is_plain(const struct fw_rule *r, uint32_t n)
 static enum fw_code check_rows(const struct fw_cfi_table *t, struct fw_error *err)
 {
 	if (t->num_rows == 0)
-		return t->num_rules ? fw_fail(err, FW_MALFORMED, NULL, "rules without rows") : FW_OK;
+		return t->num_rules == 0 ? FW_OK :
+		       fw_fail(err, FW_MALFORMED, NULL, "rules without rows");
 	if (t->row_first[0] != 0 || t->row_first[1] != 0)
 		return fw_fail(err, FW_MALFORMED, NULL, "row 0 has rules");
 	if (t->row_first[t->num_rows] != t->num_rules)

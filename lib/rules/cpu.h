@@ -45,7 +45,7 @@ struct fw_cpu {
 	uint8_t pc, sp, fp, lr;		// register numbers or FW_NO_REG
 	uint8_t call_back;		// return address - this lies in the call: 1, 2, 4
 	uint64_t word_mask;
-	uint64_t callee_saved;		// bit per register a callee preserves (ABI); sp, pc not in it
+	uint64_t callee_saved;		// bit per register a callee preserves (ABI); no sp, no pc
 	const char *const *reg_names;
 	const struct fw_reg_alias { const char *name; uint8_t reg; } *aliases;	// ends with NULL
 	const char *const *sym_names;	// MODULE line's spellings, NULL-terminated

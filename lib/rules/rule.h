@@ -20,7 +20,7 @@ enum fw_rule_kind {
 };
 
 enum {	// flags of a row, kept in its first rule
-	FW_ROW_SIGNAL = 1,	// a signal trampoline: the caller's pc is exact, not a return address
+	FW_ROW_SIGNAL = 1,	// a signal trampoline: the caller's pc is exact, no return address
 	FW_ROW_RA_IN_PC = 2,	// `.ra: $pc` without .cfa: what dump_syms leaves of a trampoline
 	FW_ROW_ENTRY = 8,	// of a function that nothing calls: a caller's frame here is the outermost
 	FW_ROW_PLAIN = 4,	// .cfa is FW_RULE_REG, all others are FW_RULE_LOAD_CFA;
@@ -90,8 +90,8 @@ enum fw_row_result fw_row_apply_any_(const struct fw_rule *rules, uint32_t count
 
 /**
  * Turn the callee's registers into the caller's, in place (untouched unless
- * FW_ROW_OK). @p count is 2 to FW_CPU_REGS + 2, as fw_cfi_rules() ensures. Rules see the callee's registers and .cfa, never each other's
- * results. Afterwards: pc is the return address, sp the CFA unless it has a
+ * FW_ROW_OK). @p count is 2 to FW_CPU_REGS + 2, as fw_cfi_rules() ensures. Rules
+ * see the callee's registers and .cfa, never each other's results. Afterwards: pc is the return address, sp the CFA unless it has a
  * rule of its own; callee-saved registers without a rule keep value and
  * validity; a failing rule makes its register unknown; all others become
  * unknown. Values wrap at the word. This is the hot path of walking.
