@@ -3,8 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define UNLIKELY(x) __builtin_expect(!!(x), 0)
-
 // A block of more than 17 rows, or of a wide table.
 __attribute__((noinline))
 uint32_t fw_cfi_find_long_(const uint8_t *block, uint32_t m, uint32_t low, bool wide)

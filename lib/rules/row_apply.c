@@ -103,7 +103,7 @@ bool fw_row_apply_plain_(const struct fw_rule *rules, uint32_t count, const stru
 			 struct fw_regs *regs, struct fw_memory_view *memory)
 {
 	if (FW_UNLIKELY(!(rules[0].flags & FW_ROW_PLAIN) ||
-		     __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__))
+			__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__))
 		return false;
 	// a view of memory in the other byte order is never given a segment
 	if (FW_UNLIKELY(cpu->word_size != 8))

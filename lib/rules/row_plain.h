@@ -37,7 +37,7 @@ static inline uint64_t fw_load_word(const uint8_t *p, bool word64)
  */
 static inline __attribute__((always_inline))
 bool fw_apply_plain(const struct fw_rule *rules, uint32_t count, const struct fw_cpu *cpu,
-		 struct fw_regs *regs, const struct fw_memory_view *memory, bool word64)
+		    struct fw_regs *regs, const struct fw_memory_view *memory, bool word64)
 {
 	const uint64_t base = FW_SLOT(rules[0].reg), valid = regs->valid, size = memory->size;
 	if (FW_UNLIKELY(!(valid >> base & 1)))

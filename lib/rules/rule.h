@@ -91,10 +91,11 @@ enum fw_row_result fw_row_apply_any_(const struct fw_rule *rules, uint32_t count
 /**
  * Turn the callee's registers into the caller's, in place (untouched unless
  * FW_ROW_OK). @p count is 2 to FW_CPU_REGS + 2, as fw_cfi_rules() ensures. Rules
- * see the callee's registers and .cfa, never each other's results. Afterwards: pc is the return address, sp the CFA unless it has a
- * rule of its own; callee-saved registers without a rule keep value and
- * validity; a failing rule makes its register unknown; all others become
- * unknown. Values wrap at the word. This is the hot path of walking.
+ * see the callee's registers and .cfa, never each other's results. Afterwards:
+ * pc is the return address, sp the CFA unless it has a rule of its own;
+ * callee-saved registers without a rule keep value and validity; a failing rule
+ * makes its register unknown; all others become unknown. Values wrap at the
+ * word. This is the hot path of walking.
  */
 static inline enum fw_row_result fw_row_apply(const struct fw_rule *rules, uint32_t count,
 	const struct fw_programs *programs, const struct fw_cpu *cpu,
