@@ -117,6 +117,22 @@ START_TEST(thread_ex_list_stands_in_for_a_missing_thread_list)
 }
 END_TEST
 
+// Found by fuzzing: version 0.0.0 and no text to take it from.
+START_TEST(linux_version_without_a_text_stays_zero)
+{
+	struct synth_dump *d = synth_dump_create(FW_CPU_AMD64, FW_OS_LINUX, false);
+	size_t n;
+	if (_i)
+		synth_dump_set_os_version(d, 0, 0, 0, "Linux");
+	uint8_t *data = synth_dump_finish(d, &n);
+	struct fw_snapshot *s = read_ok(data, n);
+	ck_assert_uint_eq(s->os_version.n, 5);
+	ck_assert(!memcmp(s->os_version.s, "0.0.0", 5));
+	ck_assert(!s->os_version_from_build);
+	done(s, d);
+}
+END_TEST
+
 // Directory.
 START_TEST(of_two_streams_of_a_type_the_last_counts)
 {
@@ -696,6 +712,7 @@ Suite *minidump_hostile_suite(void)
 	tcase_add_loop_test(tc, broken_headers_are_named, 0, 2);
 	tcase_add_loop_test(tc, only_two_streams_are_indispensable, 0, 2);
 	tcase_add_test(tc, thread_ex_list_stands_in_for_a_missing_thread_list);
+	tcase_add_loop_test(tc, linux_version_without_a_text_stays_zero, 0, 2);
 	tcase_add_test(tc, of_two_streams_of_a_type_the_last_counts);
 	tcase_add_test(tc, directory_that_promises_too_much_is_cut);
 	tcase_add_loop_test(tc, a_count_is_bounded_by_the_stream, 0, ARRAY_SIZE(counts));

@@ -144,9 +144,11 @@ static void x86_cpu_info(const struct fw_bytes *b, bool amd64, char *out, size_t
 // "Linux 4.4.0-21-generic #37-Ubuntu SMP ... x86_64".
 static void linux_version(struct fw_snapshot *s)
 {
-	struct fw_text t = { s->os_build.s, s->os_build.s + s->os_build.n };
 	struct fw_str word, release;
-	if (!s->os_build.s || !fw_text_token(&t, &word) || !fw_text_token(&t, &release))
+	if (!s->os_build.s)
+		return;
+	struct fw_text t = { s->os_build.s, s->os_build.s + s->os_build.n };
+	if (!fw_text_token(&t, &word) || !fw_text_token(&t, &release))
 		return;
 	s->os_version = release;
 	s->os_version_from_build = true;
