@@ -141,7 +141,7 @@ uninstall: ## remove what install put there
 
 # The same targets without libFuzzer: every corpus file once, in make check.
 REGRESS_OBJ := $(FUZZERS:%=$(O)/tests/fuzz/fuzz_%.o)
-$(O)/tests/fuzz/fuzz_%.o: FW_CFLAGS += -DLLVMFuzzerTestOneInput=fuzz_$(notdir $*)
+$(O)/tests/fuzz/fuzz_%.o: FW_CFLAGS += -DLLVMFuzzerTestOneInput=$(notdir $*)
 $(O)/tests/fuzz/targets.inc: $(O)/flags $(FUZZERS:%=tests/fuzz/fuzz_%.c)
 	@mkdir -p $(@D); for f in $(FUZZERS); do echo "TARGET($$f)"; done > $@
 $(O)/tests/fuzz/regress.o: $(O)/tests/fuzz/targets.inc
