@@ -1,5 +1,6 @@
 #include "symfiles/symbol_search.h"
 
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,25 @@ static const char *const SUFFIXES[] = { "", ".gz", ".zst" };
 enum { NUM_SUFFIXES = sizeof(SUFFIXES) / sizeof(*SUFFIXES) };
 
 // ---- files ----
+
+/** What does not fit the system could not be opened either. */
+struct path { char s[PATH_MAX]; size_t n; };
+
+static bool path_add(struct path *p, const char *s, size_t n)
+{
+	if (n >= sizeof(p->s) - p->n)
+		return false;
+	memcpy(p->s + p->n, s, n);
+	p->n += n;
+	p->s[p->n] = '\0';
+	return true;
+}
+
+static bool path_set(struct path *p, const char *s)
+{
+	p->n = 0;
+	return path_add(p, s, strlen(s));
+}
 
 bool fw_cache_key_of(const char *path, struct fw_cache_key *ret)
 {
@@ -209,15 +229,12 @@ static bool accept(struct fw_search *q, const char *path, struct fw_source *ret)
 	return true;
 }
 
-static bool accept_below(struct fw_search *q, const char *root, const char *path,
+static bool accept_below(struct fw_search *q, const char *root, const char *below,
 			 struct fw_source *ret)
 {
-	char *full;
-	if (asprintf(&full, "%s/%s", root, path) < 0)
-		return false;
-	bool ok = accept(q, full, ret);
-	free(full);
-	return ok;
+	struct path path;
+	return path_set(&path, root) && path_add(&path, "/", 1) &&
+	       path_add(&path, below, strlen(below)) && accept(q, path.s, ret);
 }
 
 /** NAME/ID/NAME.sym, .pdb taken off the file's name but not off the folder's. */
@@ -225,18 +242,16 @@ static bool try_store(struct fw_search *q, const struct fw_root *root, const cha
 		      struct fw_source *ret)
 {
 	const struct fw_wanted *w = q->wanted;
-	struct fw_str stem = { w->name, strlen(w->name) };
-	char *path;
-	if (stem.n == 0)
+	struct fw_str name = { w->name, strlen(w->name) };
+	struct path path;
+	if (name.n == 0 || !path_set(&path, root->path) || !path_add(&path, "/", 1) ||
+	    !path_add(&path, name.s, name.n) || !path_add(&path, "/", 1) ||
+	    !path_add(&path, w->id.text, w->id.n) || !path_add(&path, "/", 1))
 		return false;
-	if (ends_with(stem, ".pdb"))
-		stem.n -= 4;
-	if (asprintf(&path, "%s/%s/%.*s.sym%s", w->name, w->id.text, (int)stem.n, stem.s,
-		     suffix) < 0)
-		return false;
-	bool ok = accept_below(q, root->path, path, ret);
-	free(path);
-	return ok;
+	if (ends_with(name, ".pdb"))
+		name.n -= 4;
+	return path_add(&path, name.s, name.n) && path_add(&path, ".sym", 4) &&
+	       path_add(&path, suffix, strlen(suffix)) && accept(q, path.s, ret);
 }
 
 /** Windows names differ in case between linker, loader and file system. */
@@ -262,14 +277,12 @@ static bool try_single(struct fw_search *q, struct fw_root *root, struct fw_sour
 static void note_mismatch(struct fw_search *q, const struct fw_root *root)
 {
 	struct fw_index_hit hit;
-	char *path;
+	struct path path;
 	struct fw_str name = { q->wanted->name, strlen(q->wanted->name) };
-	if (q->refusal.status != FW_SYMBOLS_MISSING || name.n == 0 ||
-	    !fw_index_find_name(root->index, name, 0, &hit) ||
-	    asprintf(&path, "%s/%s", root->path, hit.path) < 0)
-		return;
-	refuse_id(q, path, &hit.id);
-	free(path);
+	if (q->refusal.status == FW_SYMBOLS_MISSING && name.n > 0 &&
+	    fw_index_find_name(root->index, name, 0, &hit) && path_set(&path, root->path) &&
+	    path_add(&path, "/", 1) && path_add(&path, hit.path, strlen(hit.path)))
+		refuse_id(q, path.s, &hit.id);
 }
 
 static bool try_index(struct fw_search *q, struct fw_root *root, struct fw_source *ret)
@@ -310,18 +323,18 @@ bool fw_search_next(struct fw_search *q, struct fw_source *ret)
 
 static struct fw_elf *try_elf(const char *root, const char *below, const struct fw_wanted *w)
 {
-	char *path;
+	struct path path;
 	struct fw_elf *elf = NULL;
 	struct fw_sym_head head;
-	if (asprintf(&path, "%s%s%s", root, *below ? "/" : "", below) < 0)
+	if (!path_set(&path, root) || (*below && !path_add(&path, "/", 1)) ||
+	    !path_add(&path, below, strlen(below)))
 		return NULL;
-	if (fw_sym_peek(path, &head, NULL) == FW_OK && head.kind == FW_INDEX_ELF &&
-	    fw_ident_equal(&head.id, &w->id) && fw_elf_open(path, &elf, NULL) == FW_OK &&
+	if (fw_sym_peek(path.s, &head, NULL) == FW_OK && head.kind == FW_INDEX_ELF &&
+	    fw_ident_equal(&head.id, &w->id) && fw_elf_open(path.s, &elf, NULL) == FW_OK &&
 	    (!fw_elf_has_code(elf) || !fw_ident_equal(fw_elf_debug_id(elf), &w->id))) {
 		fw_elf_close(elf);
 		elf = NULL;
 	}
-	free(path);
 	return elf;
 }
 
