@@ -102,6 +102,7 @@ check-all: all $(O)/tests/unit $(O)/tests/regress
 	-@$(TEST_ENV) CK_TAP_LOG_FILE_NAME=$(TAP)/unit.tap $(O)/tests/unit > $(TAP)/unit.log 2>&1; echo "exit $$?" >> $(TAP)/unit.tap
 	-@$(TEST_ENV) sh tests/cli/run > $(TAP)/cli.tap; echo "exit $$?" >> $(TAP)/cli.tap
 	-@$(TEST_ENV) python3 tests/truth.py > $(TAP)/truth.tap; echo "exit $$?" >> $(TAP)/truth.tap
+	-@$(TEST_ENV) python3 tests/sweep.py --check > $(TAP)/sweep.tap; echo "exit $$?" >> $(TAP)/sweep.tap
 	-@for l in tests/lint/*.sh; do $(TEST_ENV) sh $$l; done > $(TAP)/lint.tap; echo "exit $$?" >> $(TAP)/lint.tap
 	-@$(O)/tests/regress tests/fuzz/corpus > $(TAP)/regress.tap; echo "exit $$?" >> $(TAP)/regress.tap
 	@sh tests/summary.sh $(TAP)/*.tap
@@ -169,8 +170,8 @@ asan: ## unit tests and fuzz corpora under ASan+UBSan
 tsan: ## unit tests of threads under TSan
 	@$(MAKE) --no-print-directory O=build-tsan SAN=thread CFLAGS='-O1 -g' build-tsan/framewalk build-tsan/tests/unit
 	$(subst $(abspath $(O)),$(abspath build-tsan),$(TEST_ENV)) CK_FORK=no build-tsan/tests/unit
-sweep: all ## mutated dumps and symbol files through the program: COUNT=10000 SEED=1
-	$(TEST_ENV) python3 tests/sweep.py --count $(or $(COUNT),10000) --seed $(or $(SEED),1)
+sweep: all ## mutants, prefixes and flips of dumps and symbol files through the program: COUNT=10000 SEED=1
+	$(TEST_ENV) python3 tests/sweep.py --count $(or $(COUNT),10000) --seed $(or $(SEED),1) --prefixes --flips
 bench: all ## instructions and memory of the main jobs, against their bars
 	$(TEST_ENV) sh tests/bench/bench.sh
 fresh: ## both README commands in a minimal Debian 12 made with mmdebstrap (root)
