@@ -96,7 +96,7 @@ check: deps-test ## install what is missing, build, run all tests
 # Each part writes TAP; tests/summary.sh adds them up and sets the exit status.
 TAP := $(O)/tap
 TEST_ENV = CORPUS='$(abspath $(CORPUS))' FRAMEWALK='$(abspath $(O))/framewalk' TESTDATA='$(CURDIR)/testdata' \
-	BUILD='$(abspath $(O))'
+	BUILD='$(abspath $(O))' CK_DEFAULT_TIMEOUT=60
 check-all: all $(O)/tests/unit $(O)/tests/regress
 	@rm -rf $(TAP); mkdir -p $(TAP)
 	-@$(TEST_ENV) CK_TAP_LOG_FILE_NAME=$(TAP)/unit.tap $(O)/tests/unit > $(TAP)/unit.log 2>&1; echo "exit $$?" >> $(TAP)/unit.tap
