@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/arena.h"
 #include "lib/rules/cfi_table.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
@@ -505,6 +506,76 @@ START_TEST(checks_name_what_is_wrong)
 }
 END_TEST
 
+/*
+ * Every byte that a look-up reads of `pages` lies in what fw_cfi_extent() names:
+ * with all others overwritten the answer is the same.
+ */
+START_TEST(an_extent_is_what_a_look_up_reads)
+{
+	struct fw_cfi_builder b;
+	build_small(&b, _i);
+	struct fw_cfi_table t = finish(&b), only = t;
+	unsigned blocks = 0;
+	for (uint32_t a = 0x1f000; a < 0x31000; a += 23) {
+		uint64_t table_at, table_bytes, at, bytes;
+		uint8_t *pages = malloc(t.pages_size);
+		memset(pages, 0xa5, t.pages_size);
+		fw_cfi_extent(&t, a, false, &table_at, &table_bytes);
+		memcpy(pages + table_at, t.pages + table_at, table_bytes);
+		only.pages = pages;
+		fw_cfi_extent(&only, a, true, &at, &bytes);
+		memcpy(pages + at, t.pages + at, bytes);
+		blocks += bytes != 0;
+		if (fw_cfi_find(&only, a) != fw_cfi_find(&t, a))
+			ck_abort_msg("%#x", a);
+		free(pages);
+	}
+	ck_assert_uint_gt(blocks, 0);
+	uint64_t at, bytes;
+	fw_cfi_extent(&t, 0x80000000, false, &at, &bytes);	// past the last page
+	ck_assert_uint_eq(bytes, 0);
+	fw_cfi_builder_deinit(&b);
+}
+END_TEST
+
+static enum fw_code try_build(struct fw_cfi_builder *b)
+{
+	struct fw_row row;
+	enum fw_code rc = FW_OK;
+	fw_cfi_builder_init(b);
+	fw_row_init(&row, fw_cpu_get(FW_CPU_AMD64));
+	for (uint32_t i = 0; !rc && i < 300; i++) {
+		uint32_t id;
+		row.rules[1].arg = (int32_t)i;
+		rc = fw_cfi_add_row(b, &row, &id);
+		if (!rc)
+			rc = fw_cfi_append(b, i * 700, id);
+	}
+	if (!rc)
+		rc = fw_cfi_append(b, 300 * 700, 0);
+	return rc ? rc : fw_cfi_finish(b);
+}
+
+START_TEST(every_allocation_may_fail)
+{
+	enum fw_code rc = FW_NO_MEMORY;
+	unsigned failures = 0;
+	for (uint64_t nth = 1; rc != FW_OK; nth++) {
+		struct fw_cfi_builder b;
+		struct fw_cfi_table t;
+		fw_alloc_fail_at(nth);
+		rc = try_build(&b);
+		fw_alloc_fail_at(0);
+		ck_assert(rc == FW_OK || rc == FW_NO_MEMORY);
+		failures += rc != FW_OK;
+		fw_cfi_view(&b, &t);
+		ck_assert_uint_eq(fw_cfi_find(&t, 700 * 299), rc ? 0 : 300);
+		fw_cfi_builder_deinit(&b);
+	}
+	ck_assert_uint_gt(failures, 10);
+}
+END_TEST
+
 Suite *cfi_table_suite(void)
 {
 	Suite *s = suite_create("cfi_table");
@@ -522,6 +593,8 @@ Suite *cfi_table_suite(void)
 	tcase_add_test(tc, more_rows_than_16_bits_can_name);
 	tcase_add_loop_test(tc, flipped_bytes_cost_wrong_answers_only, 0, 2);
 	tcase_add_loop_test(tc, cut_sections_cost_wrong_answers_only, 0, 2);
+	tcase_add_loop_test(tc, an_extent_is_what_a_look_up_reads, 0, 2);
+	tcase_add_test(tc, every_allocation_may_fail);
 	tcase_add_loop_test(tc, checks_name_what_is_wrong, 0, ARRAY_SIZE(checks));
 	suite_add_tcase(s, tc);
 	return s;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/arena.h"
 #include "lib/base/limits.h"
 #include "lib/rules/program.h"
 
@@ -452,6 +453,41 @@ START_TEST(win_variables_are_limited)
 }
 END_TEST
 
+START_TEST(every_allocation_may_fail)
+{
+	const struct fw_cpu *cpu = fw_cpu_get(FW_CPU_AMD64);
+	unsigned failures = 0;
+	bool done = false;
+	for (uint64_t nth = 1; !done; nth++) {
+		struct fw_program_set set;
+		struct fw_error err = { 0 };
+		enum fw_code rc = FW_OK;
+		uint32_t program, i = 0;
+		fw_program_set_init(&set);
+		fw_alloc_fail_at(nth);
+		for (; i < 200 && !rc; i++) {
+			char text[40];
+			snprintf(text, sizeof(text), "$rsp %u *", i);
+			rc = fw_program_compile_cfi(&set, cpu, true, str(text), &program, &err);
+		}
+		fw_alloc_fail_at(0);
+		done = rc == FW_OK;
+		if (!done) {
+			failures++;
+			ck_assert_int_eq(rc, FW_NO_MEMORY);
+			ck_assert_str_eq(err.message, "no memory for a program");
+			ck_assert_uint_eq(set.programs.count, i - 1);
+			// what was there still is, and there is memory again
+			ck_assert_int_eq(fw_program_compile_cfi(&set, cpu, true, str("$rsp 0 *"),
+								&program, &err), FW_OK);
+			ck_assert_uint_eq(program, 0);
+		}
+		fw_program_set_deinit(&set);
+	}
+	ck_assert_uint_gt(failures, 3);
+}
+END_TEST
+
 START_TEST(corrupt_programs_cost_wrong_answers_only)
 {
 	const struct fw_cpu *cpu = fw_cpu_get(_i ? FW_CPU_X86 : FW_CPU_AMD64);
@@ -498,6 +534,7 @@ Suite *program_suite(void)
 	tcase_add_test(tc, assigned_slots_are_told);
 	tcase_add_loop_test(tc, bad_win_programs_are_explained, 0, ARRAY_SIZE(bad_win));
 	tcase_add_test(tc, win_variables_are_limited);
+	tcase_add_test(tc, every_allocation_may_fail);
 	tcase_add_loop_test(tc, corrupt_programs_cost_wrong_answers_only, 0, 2);
 	suite_add_tcase(s, tc);
 	return s;
