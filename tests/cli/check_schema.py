@@ -11,17 +11,20 @@ Equal objects (of two frames, say) are tried once. Exit status 0: all as it must
 """
 import copy
 import json
+import re
 import sys
 
 import jsonschema
 
 
 def documents(path):
+    """Every document of a file; ValueError where the text is not JSON."""
     text = sys.stdin.read() if path == '-' else open(path, encoding='utf-8').read()
-    decoder, at = json.JSONDecoder(), 0
-    while text[at:].strip():
-        at += len(text[at:]) - len(text[at:].lstrip())
+    decoder, blanks = json.JSONDecoder(), re.compile(r'\s*')
+    at = blanks.match(text).end()
+    while at < len(text):
         value, at = decoder.raw_decode(text, at)
+        at = blanks.match(text, at).end()
         yield value
 
 
@@ -150,10 +153,13 @@ def main():
     jsonschema.Draft202012Validator.check_schema(schema)
     checker, count = Checker(schema), 0
     for name in args[1:]:
-        for document in documents(name):
-            count += 1
-            if checker.check(name, document) and mutate:
-                checker.mutate(name, document)
+        try:
+            for document in documents(name):
+                count += 1
+                if checker.check(name, document) and mutate:
+                    checker.mutate(name, document)
+        except ValueError as error:     # bytes that are not UTF-8 as well
+            checker.complain(name, str(error))
     print('%d documents, %d mutants, %d faults' % (count, checker.mutants, checker.bad))
     sys.exit(1 if checker.bad or not count else 0)
 
