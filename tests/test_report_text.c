@@ -86,12 +86,12 @@ static struct synth_report *small_report(void)
 	"Thread 1 \"worker\", id 77, crashed\n" \
 	"  #0    func       (a.cpp:27)     inline\n" \
 	"  #0    ??                        inline\n" \
-	"  #0  main + 0x10  (main.cpp:42)  [app + 0x1010]  context\n" \
+	"  #0  main + 0x10  (main.cpp:42)  [app + 0x1010]            context\n" \
 	"      rax 0x0000000000000010  rdx 0x0000000000000011  rcx 0x0000000000000012\n" \
 	"      rbx 0x0000000000000013\n" \
-	"  #1  ??                          [app + 0x2001]  cfi, signal frame\n" \
-	"  #2  run + 0x101                 [app + 0x3001]  frame pointer\n" \
-	"  #3  ??                          [0x0000000000012345]  scan\n" \
+	"  #1  ??                          [app + 0x2001]            cfi, signal frame\n" \
+	"  #2  run + 0x101                 [app + 0x3001]            frame pointer\n" \
+	"  #3  ??                          [0x0000000000012345]      scan\n" \
 	"  #4  ??                          [unloaded old.so + 0x10]  scan\n" \
 	"  stack ends: no rule (no frame record)\n" \
 	"  possible return addresses (nothing supports them):\n" \
@@ -150,7 +150,7 @@ START_TEST(registers_of_every_frame)
 	struct synth_report *b = small_report();
 	b->threads[1].regs = regs;
 	check_contains(b, (struct fw_text_options){ .fold = true, .registers = true },
-		"  #2  run + 0x101                 [app + 0x3001]  frame pointer\n"
+		"  #2  run + 0x101                 [app + 0x3001]            frame pointer\n"
 		"      rax 0x0000000000000abc\n");
 	// 32-bit: four on a line.
 	struct synth_report *x = synth_report_create(FW_CPU_X86);
@@ -226,7 +226,7 @@ START_TEST(long_paths_keep_their_end)
 	synth_thread(b, 1, NULL, f, 2);
 	check_contains(b, folded, "(.../../../some/where/deep/inside/file.cc:7)");
 	check_contains(b, folded,
-		"(.../one_name_without_any_separator_that_is_far_too_long_to_fit.cc:7)");
+		"(...\\one_name_without_any_separator_that_is_far_too_long_to_fit.cc:7)");
 	synth_report_destroy(b);
 }
 END_TEST

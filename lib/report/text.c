@@ -3,12 +3,13 @@
 #include "lib/report/text_internal.h"
 
 enum {
-	SAMPLE_FRAMES = 256,	// looked at to find a thread's column widths
-	MAX_NAME = 48, MAX_PLACE = 40,	// widest columns; longer cells push the rest
+	SAMPLE_FRAMES = 256,	// of those printed, looked at to find a thread's column widths
+	MAX_NAME = 48, MAX_PATH = 40, MAX_PLACE = MAX_PATH + 12, MAX_MODULE = 40,
+				// widest columns; longer cells push the rest
 	LINE_WIDTH = 100,
 };
 
-struct columns { unsigned number; size_t name, place; };
+struct columns { unsigned number; size_t name, place, module; };
 
 static void plus_offset(struct fw_out *o, uint64_t offset)
 {
@@ -38,15 +39,13 @@ static void inline_name_cell(struct fw_out *o, struct fw_str function)
 /** The end of a path that is too long for its column, from a separator on. */
 static struct fw_str short_path(struct fw_str path, bool *cut)
 {
-	*cut = path.n > MAX_PLACE;
-	if (!*cut)
-		return path;
-	size_t last = 0;	// of the components that fit
-	for (size_t i = path.n; i-- > 0 && (!last || path.n - i <= MAX_PLACE);)
+	size_t from = 0;	// of the components that fit
+	for (size_t i = path.n; path.n > MAX_PATH && i-- > 0 &&
+	     (!from || path.n - i <= MAX_PATH);)
 		if (path.s[i] == '/' || path.s[i] == '\\')
-			last = i + 1;
-	*cut = last;
-	return (struct fw_str){ path.s + last, path.n - last };
+			from = i;
+	*cut = from;
+	return (struct fw_str){ path.s + from, path.n - from };
 }
 
 static void place_cell(struct fw_out *o, struct fw_str file, uint32_t line)
@@ -57,13 +56,30 @@ static void place_cell(struct fw_out *o, struct fw_str file, uint32_t line)
 	struct fw_str path = short_path(file, &cut);
 	fw_out_byte(o, '(');
 	if (cut)
-		fw_out_lit(o, ".../");
+		fw_out_lit(o, "...");
 	fw_text_safe(o, path);
 	if (line) {
 		fw_out_byte(o, ':');
 		fw_out_dec(o, line);
 	}
 	fw_out_byte(o, ')');
+}
+
+static void module_cell(struct fw_out *o, const struct fw_report_frame *f, unsigned digits)
+{
+	fw_out_byte(o, '[');
+	if (f->module) {
+		fw_text_safe(o, f->module_name);
+		plus_offset(o, f->module_pc_offset);
+	} else if (f->num_unloaded) {
+		fw_out_lit(o, "unloaded ");
+		fw_text_safe(o, f->unloaded[0].name);
+		plus_offset(o, f->unloaded[0].offset);
+	} else {
+		fw_out_lit(o, "0x");
+		fw_out_hex(o, f->pc, digits);
+	}
+	fw_out_byte(o, ']');
 }
 
 static size_t cell_width(struct fw_text_writer *t)
@@ -79,27 +95,50 @@ static void grow_to(size_t *column, size_t width, size_t max)
 		*column = width;
 }
 
+/** A run of frames from @p first on: [first, end) is printed, up to next it repeats. */
+struct run { uint32_t first, end, next; struct fw_fold fold; };
+
+static struct run next_run(const struct fw_text_writer *t, const struct fw_report_thread *thread,
+			   uint32_t first)
+{
+	struct run run = { .first = first, .end = first + 1, .next = first + 1 };
+	if (t->o->fold && fw_fold_at(thread->frames, thread->num_frames, first, &run.fold)) {
+		run.end = first + run.fold.period;
+		run.next = first + run.fold.period * run.fold.times;
+	}
+	return run;
+}
+
+static void measure_frame(struct fw_text_writer *t, const struct fw_report_thread *thread,
+			  uint32_t index, struct columns *c)
+{
+	struct fw_report_frame *f = &t->f;
+	fw_report_frame(t->r, thread, index, f);
+	for (uint32_t k = 0; k < f->num_inlines; k++) {
+		inline_name_cell(&t->cell, f->inlines[k].function);
+		grow_to(&c->name, cell_width(t), MAX_NAME);
+		place_cell(&t->cell, f->inlines[k].file, f->inlines[k].line);
+		grow_to(&c->place, cell_width(t), MAX_PLACE);
+	}
+	name_cell(&t->cell, f);
+	grow_to(&c->name, cell_width(t), MAX_NAME);
+	place_cell(&t->cell, f->file, f->line);
+	grow_to(&c->place, cell_width(t), MAX_PLACE);
+	module_cell(&t->cell, f, t->r->pointer_digits);
+	grow_to(&c->module, cell_width(t), MAX_MODULE);
+}
+
 static struct columns measure(struct fw_text_writer *t, const struct fw_report_thread *thread)
 {
-	struct columns c = { 0 };
-	for (uint32_t n = thread->num_frames ? thread->num_frames - 1 : 0; ; n /= 10) {
+	struct columns c = { .number = 1 };
+	unsigned sampled = 0;
+	for (uint32_t n = thread->num_frames; n > 10; n = (n + 9) / 10)
 		c.number++;
-		if (n < 10)
-			break;
-	}
-	struct fw_report_frame *f = &t->f;
-	for (uint32_t i = 0; i < thread->num_frames && i < SAMPLE_FRAMES; i++) {
-		fw_report_frame(t->r, thread, i, f);
-		for (uint32_t k = 0; k < f->num_inlines; k++) {
-			inline_name_cell(&t->cell, f->inlines[k].function);
-			grow_to(&c.name, cell_width(t), MAX_NAME);
-			place_cell(&t->cell, f->inlines[k].file, f->inlines[k].line);
-			grow_to(&c.place, cell_width(t), MAX_PLACE + 12);
-		}
-		name_cell(&t->cell, f);
-		grow_to(&c.name, cell_width(t), MAX_NAME);
-		place_cell(&t->cell, f->file, f->line);
-		grow_to(&c.place, cell_width(t), MAX_PLACE + 12);
+	for (uint32_t i = 0; i < thread->num_frames && sampled < SAMPLE_FRAMES;) {
+		struct run run = next_run(t, thread, i);
+		for (; i < run.end; i++, sampled++)
+			measure_frame(t, thread, i, &c);
+		i = run.next;
 	}
 	return c;
 }
@@ -117,24 +156,6 @@ static void put_number(struct fw_text_writer *t, const struct columns *c, uint32
 	fw_out_lit(t->out, "  #");
 	fw_out_dec(&t->cell, number);
 	put_cell(t, c->number);
-}
-
-static void put_module(struct fw_text_writer *t, const struct fw_report_frame *f)
-{
-	struct fw_out *o = t->out;
-	fw_out_byte(o, '[');
-	if (f->module) {
-		fw_text_safe(o, f->module_name);
-		plus_offset(o, f->module_pc_offset);
-	} else if (f->num_unloaded) {
-		fw_out_lit(o, "unloaded ");
-		fw_text_safe(o, f->unloaded[0].name);
-		plus_offset(o, f->unloaded[0].offset);
-	} else {
-		fw_out_lit(o, "0x");
-		fw_out_hex(o, f->pc, t->r->pointer_digits);
-	}
-	fw_out_lit(o, "]  ");
 }
 
 /** A word of the JSON form for people: "frame_pointer" is "frame pointer". */
@@ -195,7 +216,8 @@ static void put_frame(struct fw_text_writer *t, const struct fw_report_thread *t
 	if (c->place)
 		put_cell(t, c->place);
 	fw_text_style(t, FW_STYLE_DIM);
-	put_module(t, f);
+	module_cell(&t->cell, f, t->r->pointer_digits);
+	put_cell(t, c->module);
 	put_word(t->out, fw_trust_name(f->trust));
 	if (f->signal_frame)
 		fw_out_lit(t->out, ", signal frame");
@@ -206,15 +228,14 @@ static void put_frame(struct fw_text_writer *t, const struct fw_report_thread *t
 }
 
 /** The line that stands for the rounds of a recursion after the first. */
-static void put_fold(struct fw_text_writer *t, const struct columns *c, uint32_t at,
-		     const struct fw_fold *fold)
+static void put_fold(struct fw_text_writer *t, const struct columns *c, const struct run *run)
 {
 	fw_text_pad(t, 0, c->number + 5);
 	fw_out_lit(t->out, "... ");
-	fw_text_count(t->out, fold->times);
-	fw_out_printf(t->out, " times (#%u to #%u", at, at + fold->period * fold->times - 1);
-	if (fold->period > 1)
-		fw_out_printf(t->out, ", %u frames each", fold->period);
+	fw_text_count(t->out, run->fold.times);
+	fw_out_printf(t->out, " times (#%u to #%u", run->first, run->next - 1);
+	if (run->fold.period > 1)
+		fw_out_printf(t->out, ", %u frames each", run->fold.period);
 	fw_out_lit(t->out, ")\n");
 }
 
@@ -245,18 +266,12 @@ static void put_stack(struct fw_text_writer *t, const struct fw_report_thread *t
 {
 	struct columns c = measure(t, thread);
 	for (uint32_t i = 0; i < thread->num_frames && !t->out->failed;) {
-		struct fw_fold fold;
-		uint32_t end = i + 1, next = end;
-		bool folds = t->o->fold && fw_fold_at(thread->frames, thread->num_frames, i, &fold);
-		if (folds) {
-			end = i + fold.period;
-			next = i + fold.period * fold.times;
-		}
-		for (uint32_t k = i; k < end; k++)
-			put_frame(t, thread, &c, k);
-		if (folds)
-			put_fold(t, &c, i, &fold);
-		i = next;
+		struct run run = next_run(t, thread, i);
+		for (; i < run.end; i++)
+			put_frame(t, thread, &c, i);
+		if (run.next > run.end)
+			put_fold(t, &c, &run);
+		i = run.next;
 	}
 	fw_out_lit(t->out, "  stack ends: ");
 	put_word(t->out, fw_stop_name(thread->stop));

@@ -98,7 +98,8 @@ static void put_system(struct fw_text_writer *t)
 	for (unsigned i = 0; i < 2; i++) {
 		if (!parts[i].n)
 			continue;
-		fw_out_byte(o, ' ');
+		if (parts[i].s[0] != '-')	// Crashpad cuts "6.1.0-28-amd64" after the numbers
+			fw_out_byte(o, ' ');
 		fw_text_safe(o, parts[i]);
 	}
 	fw_out_byte(o, '\n');

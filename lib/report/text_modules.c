@@ -93,6 +93,15 @@ static void put_detail(struct fw_text_writer *t, const struct fw_report_module *
 	fw_out_safe(o, id->text, id->n);
 }
 
+/** "0.0.0.0" is what writers put where a module has no version. */
+static bool is_nought(struct fw_str version)
+{
+	for (size_t i = 0; i < version.n; i++)
+		if (version.s[i] != '0' && version.s[i] != '.')
+			return false;
+	return true;
+}
+
 static void put_module(struct fw_text_writer *t, const struct fw_report_module *m,
 		       const struct widths *w)
 {
@@ -115,7 +124,7 @@ static void put_module(struct fw_text_writer *t, const struct fw_report_module *
 	fw_text_pad(t, strlen(cfi), strlen("no CFI"));
 	fw_text_style(t, FW_STYLE_DIM);
 	put_detail(t, m);
-	if (info->version.n) {
+	if (info->version.n && !is_nought(info->version)) {
 		fw_out_lit(o, ", version ");
 		fw_text_safe(o, info->version);
 	}
