@@ -28,31 +28,12 @@ TRUSTS = {"context", "cfi", "cfi_scan", "frame_pointer", "scan", "leaf", "prolog
 NO_MODULE = "-"
 
 
-# What is known to be wrong, and why. A case of these that comes out right fails:
-# take it off the list.
-STALE = "a stale return address: the call before it did not lead to the frame above"
-KNOWN = {
-    "fp: every thread is the truth": "a leaf without a frame, no CFI: its caller is passed over",
-    "null, code bytes only: nothing invented": STALE,
-    "null-x86, code bytes only: nothing invented": STALE,
-    "c_basic_m32/breakpad.dmp: nothing invented": STALE,
-    "cxx_inline_O2/breakpad.dmp: nothing invented": STALE,
-    "sighandler/breakpad.dmp: nothing invented": STALE,
-    "threads/breakpad.dmp: nothing invented": STALE,
-}
-
-
 class Tap:
     def __init__(self):
         self.count = 0
         self.failed = 0
 
     def result(self, name, problems=(), note=""):
-        if name in KNOWN:
-            if problems:
-                self.skip(name, "known: %s; %s" % (KNOWN[name], problems[0]))
-                return
-            problems = ["right now: remove it from KNOWN"]
         self.count += 1
         self.failed += bool(problems)
         print("%s %d - %s%s" % ("not ok" if problems else "ok", self.count, name, note and "  (%s)" % note))
@@ -300,9 +281,9 @@ def test_again(case, folder):
         ) if run("stack", "--json", dump, *args) != first]
         if not glob.glob(cache + "/**/*.img", recursive=True):
             problems.append("nothing was cached")
-    store = run("stack", "--json", dump, "-s", folder + "/symbols", "--no-cache")
+    store = run("stack", "--json", dump, "-s", folder + "/symbols", "-s", folder + "/bin", "--no-cache")
     if store != first:
-        problems.append("store instead of folder: other output")
+        problems.append("store and program instead of the folder: other output")
     for name in ("text", "machine"):
         args = ("stack", "--format", name, dump, "-s", folder, "--no-cache")
         if run(*args)[0] != 0 or run(*args) != run(*args, "-j", "4"):
