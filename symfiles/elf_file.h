@@ -2,7 +2,9 @@
 #define FW_SYMFILES_ELF_FILE_H
 
 #include "lib/base/file.h"
+#include "lib/base/bytes.h"
 #include "lib/image/ident.h"
+#include "lib/rules/cpu.h"
 
 /**
  * An ELF program or library, read with libelf from our own mapping
@@ -41,5 +43,27 @@ bool fw_elf_has_code(const struct fw_elf *elf);
  * base (lowest PT_LOAD's page). False: not executable, or not in the file.
  */
 bool fw_elf_code(const struct fw_elf *elf, uint64_t offset, uint8_t *out, uint64_t n);
+
+/** CPU by e_machine, class and byte order; never NULL. */
+const struct fw_cpu *fw_elf_cpu(const struct fw_elf *elf);
+/** Link-time address of offset 0 of the module: the page of the lowest PT_LOAD. */
+uint64_t fw_elf_base(const struct fw_elf *elf);
+/** 4 or 8. */
+unsigned fw_elf_word_size(const struct fw_elf *elf);
+
+/**
+ * Contents of a section by name, decompressed (SHF_COMPRESSED zlib and zstd, and
+ * GNU's .zdebug_* under its plain name), with the file's byte order set.
+ * Decompressed bytes belong to @p elf and are kept until fw_elf_close. False:
+ * no such section, NOBITS, or damaged. Not thread safe: one loader at a time.
+ */
+bool fw_elf_section(struct fw_elf *elf, const char *name, struct fw_bytes *ret,
+		    uint64_t *ret_address);
+
+/** PT_GNU_EH_FRAME, for files without section headers. */
+bool fw_elf_eh_frame_hdr(const struct fw_elf *elf, struct fw_bytes *ret, uint64_t *ret_address);
+
+/** Bytes of the file mapped at a link-time address, as far as one PT_LOAD has them. */
+bool fw_elf_mapped(const struct fw_elf *elf, uint64_t address, struct fw_bytes *ret);
 
 #endif

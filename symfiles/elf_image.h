@@ -1,0 +1,37 @@
+#ifndef FW_SYMFILES_ELF_IMAGE_H
+#define FW_SYMFILES_ELF_IMAGE_H
+
+#include "lib/image/builder.h"
+#include "symfiles/elf_file.h"
+
+/**
+ * From ELF and DWARF to a module image. The files of one module, by identity:
+ * any may be the same object, all but `elf` may be NULL. Runs in the loader
+ * process; single-threaded.
+ */
+struct fw_elf_files {
+	struct fw_elf *elf;		// what is mapped: code, .eh_frame, .dynsym
+	struct fw_elf *debug;		// its separate debug file: .debug_*, .symtab
+	struct fw_elf *alt;		// dwz's shared file (.gnu_debugaltlink)
+	struct fw_elf *mini;		// .gnu_debugdata, unpacked: a .symtab more
+	/** Open a split DWARF file (.dwo by name and comp_dir, .dwp by the program's
+	 *  name); NULL: not there. The callee keeps ownership. */
+	struct fw_elf *(*open_dwo)(void *context, struct fw_str comp_dir, struct fw_str name);
+	void *context;
+};
+
+/** FUNC-like records, lines and inlined calls from DWARF 2 to 5 (symfiles/dwarf_*.c). */
+FW_MUST_CHECK enum fw_code fw_dwarf_into(const struct fw_elf_files *files,
+					 struct fw_builder *b, struct fw_error *err);
+/** .symtab, .dynsym and PLT names as publics that end where their symbols do (elf_symtab.c). */
+FW_MUST_CHECK enum fw_code fw_elf_symbols_into(const struct fw_elf_files *files,
+					       struct fw_builder *b, struct fw_error *err);
+/** .eh_frame, .debug_frame, .ARM.exidx as table rows (elf_cfi.c). */
+FW_MUST_CHECK enum fw_code fw_elf_cfi_into(const struct fw_elf_files *files,
+					   struct fw_builder *b, struct fw_error *err);
+
+/** All of it: a frozen image, the caller's. What one part lacks or breaks costs that part. */
+FW_MUST_CHECK enum fw_code fw_elf_compile(const struct fw_elf_files *files,
+					  struct fw_image **ret, struct fw_error *err);
+
+#endif

@@ -1,0 +1,33 @@
+#ifndef FW_SYMFILES_LOADER_H
+#define FW_SYMFILES_LOADER_H
+
+#include <stdbool.h>
+
+#include "lib/image/image.h"
+
+/**
+ * The isolated loader: ELF and DWARF are compiled in a child process (the program
+ * executes itself again) with limits on memory and CPU time and no rights but to
+ * read the descriptors it was given and write the image. Whatever goes wrong in
+ * it costs one module, with a reason.
+ */
+struct fw_loader_request {
+	// paths of one module's files, already matched by identity; NULL: none
+	const char *elf, *debug, *alt;
+	const char *dwo_dir;		// searched for .dwo and .dwp besides the recorded places
+};
+
+/**
+ * Compile in a child and give back a checked image. FW_LIMIT (time, memory), FW_IO,
+ * FW_MALFORMED, FW_UNSUPPORTED; the message says what became of the loader. Any
+ * thread; several children may run at once.
+ */
+FW_MUST_CHECK enum fw_code fw_loader_compile(const struct fw_loader_request *request,
+					     struct fw_image **ret, struct fw_error *err);
+
+/** True when argv says that this process is a loader: main() calls fw_loader_main then. */
+bool fw_loader_is_child(int argc, char **argv);
+/** Never returns to the caller's own work: the child's exit status. */
+int fw_loader_main(int argc, char **argv);
+
+#endif
