@@ -113,6 +113,25 @@ static const struct {
 	  "EXC_SYSCALL / 0x00000099" },
 	{ FW_OS_MACOS, FW_CPU_AMD64, 0x43507378, 0, 0, { 0 }, "Simulated Exception",
 	  "Simulated Exception" },
+	// packed by xnu's EXC_RESOURCE_ENCODE_* and EXC_GUARD_ENCODE_* macros
+	{ FW_OS_MACOS, FW_CPU_ARM64, 11, 1u << 29, 3,
+	  { 11, UINT64_C(1) << 58 | 180 << 7 | 50, 93 },
+	  "EXC_RESOURCE / RESOURCE_TYPE_CPU / FLAVOR_CPU_MONITOR interval: 180s CPU limit: 50% "
+	  "CPU consumed: 93%", "0x0000000b / 0x20000000" },
+	{ FW_OS_MACOS, FW_CPU_ARM64, 11, 3u << 29, 3, { 11, UINT64_C(1) << 58 | 2048, 0 },
+	  "EXC_RESOURCE / RESOURCE_TYPE_MEMORY / FLAVOR_HIGH_WATERMARK high watermark limit: "
+	  "2048MiB", "0x0000000b / 0x60000000" },
+	{ FW_OS_MACOS, FW_CPU_ARM64, 12, 2u << 29, 3,
+	  { 12, UINT64_C(2) << 61 | UINT64_C(1) << 32 | 7, 0x99 },
+	  "EXC_GUARD / GUARD_TYPE_FD / GUARD_EXC_CLOSE file descriptor: 7 guard identifier: 153",
+	  "0x0000000c / 0x40000000" },
+	{ FW_OS_MACOS, FW_CPU_ARM64, 12, 0, 3, { 12, 0, 0 }, "EXC_GUARD / GUARD_TYPE_NONE",
+	  "0x0000000c / 0x00000000" },
+	{ FW_OS_MACOS, FW_CPU_ARM64, 12, 7u << 29, 3, { 12, 1, 2 }, "EXC_GUARD / 0xe0000000",
+	  "0x0000000c / 0xe0000000" },
+	{ FW_OS_MACOS, FW_CPU_ARM64, 11, 5u << 29, 3, { 11, 5, 6 },
+	  "EXC_RESOURCE / RESOURCE_TYPE_THREADS / 0x0000000000000005 / 0x0000000000000006",
+	  "0x0000000b / 0xa0000000" },
 	{ FW_OS_FUCHSIA, FW_CPU_AMD64, 0x108, 0, 0, { 0 }, "FATAL_PAGE_FAULT / 0x00000000",
 	  "FATAL_PAGE_FAULT / 0x00000000" },
 	{ FW_OS_UNKNOWN, FW_CPU_AMD64, 11, 1, 0, { 0 }, "0x0000000b / 0x00000001",
@@ -133,7 +152,7 @@ static struct fw_snapshot make(int i)
 START_TEST(reasons_are_in_the_peers_words)
 {
 	struct fw_snapshot s = make(_i);
-	char text[128];
+	char text[256];
 	fw_crash_reason(&s, false, text, sizeof(text));
 	ck_assert_str_eq(text, cases[_i].rust);
 	fw_crash_reason(&s, true, text, sizeof(text));
@@ -206,6 +225,11 @@ START_TEST(tables_are_ascending_and_found)
 {
 	check_ascending(ntstatus_codes, num_ntstatus_codes);
 	check_ascending(fast_fail_codes, num_fast_fail_codes);
+	check_ascending(windows_errors, num_windows_errors);
+	ck_assert_str_eq(fw_windows_error_name(0), "ERROR_SUCCESS");
+	ck_assert_str_eq(fw_windows_error_name(5), "ERROR_ACCESS_DENIED");
+	ck_assert_str_eq(fw_windows_error_name(0xc0000374), "STATUS_HEAP_CORRUPTION");
+	ck_assert_ptr_null(fw_windows_error_name(0x12345678));
 	ck_assert_ptr_null(find_code_name(ntstatus_codes, num_ntstatus_codes, 0));
 	ck_assert_ptr_null(find_code_name(ntstatus_codes, num_ntstatus_codes, UINT32_MAX));
 }

@@ -347,7 +347,7 @@ START_TEST(lone_surrogates_become_replacement_characters)
 	uint8_t *data = synth_dump_finish(d, &n);
 	uint32_t rva;
 	memcpy(&rva, data + synth_dump_stream(d, 4) + 4 + 20, 4);
-	synth_dump_patch(d, rva, 9, 4);			// an odd length: the half unit is left
+	synth_dump_patch(d, rva, 9, 4);			// odd: the half unit is left
 	synth_dump_patch(d, rva + 4, 0xdc00, 2);	// low without high
 	synth_dump_patch(d, rva + 8, 0xd800, 2);	// high before 'd'
 	struct fw_snapshot *s = read_ok(data, n);
@@ -404,6 +404,30 @@ START_TEST(names_that_overlap_cannot_outgrow_the_file)
 END_TEST
 
 // Threads.
+START_TEST(lists_longer_than_the_limit_are_cut)
+{
+	struct synth_dump *d = synth_dump_create(FW_CPU_AMD64, FW_OS_LINUX, false);
+	const uint32_t types[] = { 3, 4, 24 };
+	const uint32_t entry[] = { 48, 108, 12 };
+	size_t n;
+	char *zeros = calloc(FW_MAX_THREADS + 1, 108);
+	for (int i = 0; i < 3; i++) {
+		uint32_t count = FW_MAX_THREADS + 1;
+		memcpy(zeros, &count, 4);
+		synth_dump_add_stream(d, types[i], zeros, 4 + (size_t)count * entry[i]);
+	}
+	synth_dump_omit(d, 3);
+	uint8_t *data = synth_dump_finish(d, &n);
+	struct fw_snapshot *s = read_ok(data, n);
+	ck_assert_uint_eq(s->num_threads, FW_MAX_THREADS);
+	ck_assert_uint_eq(s->num_modules, FW_MAX_MODULES);
+	check_note(s, 0, "ThreadList", "65537 entries, only the first 65536 are read");
+	ck_assert_uint_lt(s->arena.used, UINT64_C(256) << 20);
+	free(zeros);
+	done(s, d);
+}
+END_TEST
+
 START_TEST(thread_names_are_dropped_one_at_a_time)
 {
 	struct synth_dump *d = synth_dump_create(FW_CPU_AMD64, FW_OS_LINUX, false);
@@ -681,6 +705,33 @@ START_TEST(flipped_bytes_and_odd_words_do_no_harm)
 }
 END_TEST
 
+// Dumps that real writers made, cut and flipped at seeded places.
+static const char *const real_dumps[] = {
+	"testdata/threads/crash.dmp", "testdata/null-x86/crash.dmp", "testdata/cxx/crash.dmp",
+};
+
+START_TEST(real_dumps_cut_and_flipped_do_no_harm)
+{
+	struct fw_file f;
+	struct fw_error err = { 0 };
+	uint64_t seed = 4711 + (uint64_t)_i;
+	if (fw_file_open(&f, real_dumps[_i], FW_MAX_INPUT, &err) != FW_OK)
+		return;
+	uint8_t *data = malloc(f.size);
+	memcpy(data, f.data, f.size);
+	for (int k = 0; k < 1000; k++) {
+		uint64_t at = next_random(&seed) % f.size;
+		uint8_t before = data[at];
+		read_any(data, at, "cut at", at);
+		data[at] ^= (uint8_t)(1u << next_random(&seed) % 8);
+		read_any(data, f.size, "flip at", at);
+		data[at] = before;
+	}
+	free(data);
+	fw_file_close(&f);
+}
+END_TEST
+
 START_TEST(every_failing_allocation_is_reported)
 {
 	struct synth_dump *d = one_of_each();
@@ -724,6 +775,7 @@ Suite *minidump_hostile_suite(void)
 	tcase_add_test(tc, lone_surrogates_become_replacement_characters);
 	tcase_add_test(tc, a_very_long_name_is_cut);
 	tcase_add_test(tc, names_that_overlap_cannot_outgrow_the_file);
+	tcase_add_test(tc, lists_longer_than_the_limit_are_cut);
 	tcase_add_test(tc, thread_names_are_dropped_one_at_a_time);
 	tcase_add_test(tc, exception_of_an_unknown_thread_is_kept);
 	tcase_add_test(tc, a_region_cut_by_the_end_of_the_file_keeps_its_part);
@@ -739,6 +791,8 @@ Suite *minidump_hostile_suite(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, every_prefix_is_read_or_refused, 0, 3);
 	tcase_add_loop_test(tc, flipped_bytes_and_odd_words_do_no_harm, 0, 3);
+	tcase_add_loop_test(tc, real_dumps_cut_and_flipped_do_no_harm, 0,
+			    ARRAY_SIZE(real_dumps));
 	tcase_add_test(tc, every_failing_allocation_is_reported);
 	suite_add_tcase(suite, tc);
 	return suite;

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "lib/snapshot/mac_reason.h"
 #include "lib/snapshot/windows_codes.h"
 
 #define NAME_OF(table, code) find_code_name(table, sizeof(table) / sizeof((table)[0]), code)
@@ -337,17 +338,6 @@ static const struct mac_code {
 	{ MAC_BREAKPOINT, FW_CPU_PPC, 1, "EXC_PPC_BREAKPOINT" },
 };
 
-// kern/exc_resource.h, kern/exc_guard.h: the kind is in the top three bits.
-static const struct code_name mac_resources[] = {
-	{ 1, "RESOURCE_TYPE_CPU" }, { 2, "RESOURCE_TYPE_WAKEUPS" }, { 3, "RESOURCE_TYPE_MEMORY" },
-	{ 4, "RESOURCE_TYPE_IO" }, { 5, "RESOURCE_TYPE_THREADS" },
-};
-
-static const struct code_name mac_guards[] = {
-	{ 0, "GUARD_TYPE_NONE" }, { 1, "GUARD_TYPE_MACH_PORT" }, { 2, "GUARD_TYPE_FD" },
-	{ 3, "GUARD_TYPE_USER" }, { 4, "GUARD_TYPE_VN" }, { 5, "GUARD_TYPE_VIRT_MEMORY" },
-};
-
 static uint8_t mac_cpu(enum fw_cpu_id cpu)
 {
 	if (cpu == FW_CPU_AMD64)
@@ -358,10 +348,6 @@ static uint8_t mac_cpu(enum fw_cpu_id cpu)
 static const char *mac_detail(const struct reason *r, enum fw_cpu_id cpu)
 {
 	const struct fw_exception *x = r->x;
-	if (x->code == MAC_RESOURCE && !r->breakpad)
-		return NAME_OF(mac_resources, x->flags >> 29);
-	if (x->code == MAC_GUARD && !r->breakpad)
-		return NAME_OF(mac_guards, x->flags >> 29);
 	// KERN_FAILURE is not in Breakpad's table.
 	if (r->breakpad && x->code == MAC_BAD_ACCESS && x->flags == 5)
 		return NULL;
@@ -387,17 +373,16 @@ static void mac_reason(const struct reason *r, enum fw_cpu_id cpu)
 		say_unknown(r);
 		return;
 	}
+	if (x->code == MAC_RESOURCE || x->code == MAC_GUARD) {
+		fw_mac_kernel_reason(x, name, r->buffer, r->size);
+		return;
+	}
 	detail = mac_detail(r, cpu);
 	if (!detail) {
 		say_code(r, name, x->flags);
 		return;
 	}
-	if (x->code != MAC_RESOURCE && x->code != MAC_GUARD) {
-		say_two(r, name, detail);
-		return;
-	}
-	snprintf(r->buffer, r->size, "%s / %s / 0x%016llx / 0x%016llx", name, detail,
-		 (unsigned long long)x->parameters[1], (unsigned long long)x->parameters[2]);
+	say_two(r, name, detail);
 }
 
 // Fuchsia: zircon/syscalls/exception.h, as Breakpad prints it.
@@ -457,4 +442,10 @@ uint64_t fw_crash_address(const struct fw_snapshot *s)
 		address = x->parameters[1];
 	// Some writers sign-extend what is 32 bits wide.
 	return address & s->cpu->word_mask;
+}
+
+const char *fw_windows_error_name(uint32_t code)
+{
+	const char *name = find_code_name(windows_errors, num_windows_errors, code);
+	return name ? name : find_code_name(ntstatus_codes, num_ntstatus_codes, code);
 }

@@ -18,4 +18,10 @@ void fw_crash_reason(const struct fw_snapshot *s, bool breakpad, char *buffer, s
  *  violations and in-page errors; masked to 32 bits on 32-bit CPUs. */
 uint64_t fw_crash_address(const struct fw_snapshot *s);
 
+/**
+ * Name of a GetLastError() value ("ERROR_ACCESS_DENIED"; winerror.h, else
+ * ntstatus.h), or NULL for a number without one.
+ */
+const char *fw_windows_error_name(uint32_t code);
+
 #endif

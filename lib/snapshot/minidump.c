@@ -288,7 +288,8 @@ static void read_directory(struct md_reader *md, uint64_t offset, uint32_t count
 		info.used = kind && kind->used;
 		int before = kind && kind->type ? find_stream(md, info.type) : -1;
 		if (before >= 0) {
-			md_note(md, "stream", (uint32_t)before, "a later %s replaces it", kind->name);
+			md_note(md, "stream", (uint32_t)before, "a later %s replaces it",
+				kind->name);
 			s->streams[before].used = false;
 		}
 		if (info.used && !fw_bytes_has(&md->file, info.offset, info.size))
@@ -317,7 +318,8 @@ static enum fw_code read_header(struct md_reader *md, struct fw_error *err)
 	if (rva >= f->size) {
 		char place[32];
 		snprintf(place, sizeof(place), "offset 0x%x", rva);
-		return fw_fail(err, FW_MALFORMED, place, "the stream directory is not in the file");
+		return fw_fail(err, FW_MALFORMED, place,
+			       "the stream directory is not in the file");
 	}
 	read_directory(md, rva, count);
 	return FW_OK;

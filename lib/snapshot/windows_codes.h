@@ -18,6 +18,10 @@ extern const size_t num_ntstatus_codes;
 extern const struct code_name fast_fail_codes[];
 extern const size_t num_fast_fail_codes;
 
+/** ERROR_* of winerror.h below 1800. */
+extern const struct code_name windows_errors[];
+extern const size_t num_windows_errors;
+
 /** Name of a code in an ascending table, or NULL. */
 const char *find_code_name(const struct code_name *table, size_t count, uint32_t code);
 
