@@ -76,7 +76,7 @@ uint32_t fw_cfi_find_inline(const struct fw_cfi_table *t, uint32_t address)
 	if (FW_UNLIKELY(block & FW_CFI_LONG))
 		return fw_cfi_find_long_(pages, (uint32_t)m, address & 0xff, t->wide);
 	// a corrupt m of more than 16 may skip changes, and stays in the padding
-	uint64_t i = fw_cfi_count_16(pages + (m + 1) * 2, (uint32_t)m, address);
+	uint64_t i = fw_cfi_count_16(pages + 2 + m * 2, (uint32_t)m, address);
 	return fw_cfi_load16(pages + i * 2);
 }
 

@@ -67,18 +67,19 @@ void fw_cfi_extent(const struct fw_cfi_table *t, uint32_t address, bool page_ver
 static inline const struct fw_rule *fw_cfi_rules(const struct fw_cfi_table *t, uint32_t row,
 						 uint32_t *ret_count)
 {
-	if (row == 0 || row >= t->num_rows) {
-		*ret_count = 0;
+	const uint64_t i = row;
+	*ret_count = 0;
+	if (FW_UNLIKELY(i >= t->num_rows))
 		return NULL;
-	}
-	uint32_t first = t->row_first[row], end = t->row_first[row + 1];
-	if (first >= end || end > t->num_rules || end - first < 2 ||
-	    end - first > FW_CPU_REGS + 2) {
-		*ret_count = 0;
+	const uint32_t first = t->row_first[i], end = t->row_first[i + 1], count = end - first;
+	// row 0 has no rules; where end < first, count is huge
+	if (FW_UNLIKELY(count - 2 > FW_CPU_REGS || end > t->num_rules))
 		return NULL;
-	}
-	*ret_count = end - first;
-	return t->rules + first;
+	*ret_count = count;
+	const struct fw_rule *rules = t->rules + first;
+	if (rules == NULL)	// not with rules in it: spares the caller's check
+		__builtin_unreachable();
+	return rules;
 }
 
 struct fw_cfi_builder {
