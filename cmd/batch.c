@@ -8,16 +8,14 @@
 
 enum {
 	WAITING_BYTES = 64 << 20,	// of finished reports, all jobs together
-	MIN_WAITING_BYTES = 1 << 20,	// of one
 	SLOTS_PER_JOB = 2,		// how far a job may run ahead of the slowest
 };
 
-/** A finished input whose turn has not come. */
+/** An input being worked on, or finished and waiting for its turn. */
 struct slot {
-	bool done;
+	bool done;		// the job is over; under the lock
 	bool failed;		// err says why
-	bool reported;		// there is a report in `text`, or it was written already
-	struct fw_out text;
+	struct fw_out text;	// a report that could not go straight out; kept for reuse
 	struct fw_error err;
 };
 
@@ -88,7 +86,7 @@ static void drain(struct batch *b)
 	while (b->next < b->inputs->list.count && !b->stop &&
 	       (s = &b->slots[b->next % b->num_slots])->done) {
 		const char *path = b->inputs->list.data[b->next].path;
-		if (s->reported && s->text.count > 0) {
+		if (s->text.count > 0) {
 			write_header(b, path);
 			fw_out_write(b->out, s->text.data, s->text.count);
 		}
@@ -103,20 +101,11 @@ static void drain(struct batch *b)
 			b->stop = true;
 		if (s->failed)
 			fw_complain(path, &s->err);
-		fw_out_deinit(&s->text);
-		*s = (struct slot){ .done = false };
+		s->text.count = 0;
+		s->done = false;
 		b->next++;
 	}
 	pthread_cond_broadcast(&b->moved);
-}
-
-static void finish(struct batch *b, uint64_t index, const struct slot *result)
-{
-	pthread_mutex_lock(&b->lock);
-	b->slots[index % b->num_slots] = *result;
-	b->slots[index % b->num_slots].done = true;
-	drain(b);
-	pthread_mutex_unlock(&b->lock);
 }
 
 /** Wait until input @p index has a slot (@p turn false) or its turn to write. */
@@ -140,8 +129,6 @@ static bool has_turn(struct batch *b, uint64_t index)
 
 static void write_report(struct batch *b, uint64_t index, struct fw_report *r, struct slot *s)
 {
-	s->reported = true;
-	fw_out_init_memory(&s->text, b->slot_bytes);
 	if (!has_turn(b, index)) {
 		render(b, r, &s->text);
 		if (!s->text.failed)
@@ -203,12 +190,15 @@ static enum fw_code report_input(struct batch *b, uint64_t index, struct slot *s
 static void job(void *context, uint64_t index, unsigned worker)
 {
 	struct batch *b = context;
-	struct slot result = { .text.fd = -1 };
+	struct slot *s = &b->slots[index % b->num_slots];
 
 	if (!wait_for(b, index, false))
 		return;
-	result.failed = report_input(b, index, &result) != FW_OK;
-	finish(b, index, &result);
+	s->failed = report_input(b, index, s) != FW_OK;
+	pthread_mutex_lock(&b->lock);
+	s->done = true;
+	drain(b);
+	pthread_mutex_unlock(&b->lock);
 }
 
 bool fw_batch_run(const struct fw_inputs *inputs, struct fw_symbols *symbols,
@@ -221,8 +211,6 @@ bool fw_batch_run(const struct fw_inputs *inputs, struct fw_symbols *symbols,
 		.num_slots = (uint64_t)jobs * SLOTS_PER_JOB,
 	};
 	b.slot_bytes = WAITING_BYTES / b.num_slots;
-	if (b.slot_bytes < MIN_WAITING_BYTES)
-		b.slot_bytes = MIN_WAITING_BYTES;
 	struct fw_arena arena;
 	fw_arena_init(&arena, 0);
 	b.slots = fw_arena_array(&arena, b.num_slots, sizeof(struct slot));
@@ -231,11 +219,11 @@ bool fw_batch_run(const struct fw_inputs *inputs, struct fw_symbols *symbols,
 		fw_arena_deinit(&arena);
 		return false;
 	}
-	fw_pool_for(jobs, inputs->list.count, job, &b);
-	// Left over only when the output failed.
 	for (uint64_t i = 0; i < b.num_slots; i++)
-		if (b.slots[i].done)
-			fw_out_deinit(&b.slots[i].text);
+		fw_out_init_memory(&b.slots[i].text, b.slot_bytes);
+	fw_pool_for(jobs, inputs->list.count, job, &b);
+	for (uint64_t i = 0; i < b.num_slots; i++)
+		fw_out_deinit(&b.slots[i].text);
 	fw_arena_deinit(&arena);
 	return !b.any_failed;
 }
