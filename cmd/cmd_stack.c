@@ -159,7 +159,7 @@ int fw_cmd_stack(const struct fw_args *args)
 		status = FW_EXIT_UNUSABLE;
 	} else if (check_inputs(args, &in, format)) {
 		if (in.skipped > 0)
-			fw_log(FW_LOG_INFO, NULL, "%llu files that are no captures were skipped",
+			fw_log(FW_LOG_INFO, NULL, "files that are no captures, skipped: %llu",
 			       (unsigned long long)in.skipped);
 		status = report_all(args, &in, format);
 	}
