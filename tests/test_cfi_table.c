@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/base/arena.h"
-#include "lib/rules/cfi_table.h"
+#include "lib/rules/cfi_find.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof(*(a)))
 
@@ -538,6 +538,26 @@ START_TEST(an_extent_is_what_a_look_up_reads)
 }
 END_TEST
 
+START_TEST(the_vector_compare_agrees_with_the_scalar_one)
+{
+	uint8_t change[32];
+	srand(9);
+	for (int round = 0; round < 2000; round++) {
+		// mostly ascending, as in a table; behind the m-th anything may stand
+		unsigned step = 1 + (unsigned)rand() % 20, at = (unsigned)rand() % 8;
+		for (size_t i = 0; i < ARRAY_SIZE(change); i++, at += 1 + (unsigned)rand() % step)
+			change[i] = at > 254 ? (uint8_t)rand() : (uint8_t)at;
+		uint32_t m = 1 + (uint32_t)rand() % 16;
+		for (uint32_t low = 0; low < 256; low++) {
+			uint32_t address = (uint32_t)rand() << 8 | low;
+			if (fw_cfi_count_16(change, m, address) !=
+			    fw_cfi_count_scalar(change, m, address))
+				ck_abort_msg("%u of %u", low, m);
+		}
+	}
+}
+END_TEST
+
 static enum fw_code try_build(struct fw_cfi_builder *b)
 {
 	struct fw_row row;
@@ -594,6 +614,7 @@ Suite *cfi_table_suite(void)
 	tcase_add_loop_test(tc, flipped_bytes_cost_wrong_answers_only, 0, 2);
 	tcase_add_loop_test(tc, cut_sections_cost_wrong_answers_only, 0, 2);
 	tcase_add_loop_test(tc, an_extent_is_what_a_look_up_reads, 0, 2);
+	tcase_add_test(tc, the_vector_compare_agrees_with_the_scalar_one);
 	tcase_add_test(tc, every_allocation_may_fail);
 	tcase_add_loop_test(tc, checks_name_what_is_wrong, 0, ARRAY_SIZE(checks));
 	suite_add_tcase(s, tc);

@@ -32,9 +32,18 @@ static inline uint32_t fw_cfi_load16(const uint8_t *p)
 	return v;
 }
 
+/** fw_cfi_count_16() for any host. */
+static inline uint32_t fw_cfi_count_scalar(const uint8_t *change, uint32_t m, uint32_t low)
+{
+	uint32_t i = 0, n = m < 16 ? m : 16;
+	while (i < n && change[i] < (uint8_t)low)
+		i++;
+	return i;
+}
+
 /**
- * How many of the first 16 changes lie at or below `low`, or m if less. A
- * change is stored minus 1: it lies above when its byte is >= low.
+ * How many of the first 16 changes lie at or below the low byte of `low`, or m if
+ * less. A change is stored minus 1: it lies above when its byte is >= low.
  */
 static inline uint32_t fw_cfi_count_16(const uint8_t *change, uint32_t m, uint32_t low)
 {
@@ -43,10 +52,7 @@ static inline uint32_t fw_cfi_count_16(const uint8_t *change, uint32_t m, uint32
 	uint32_t above = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(v, key), v));
 	return (uint32_t)__builtin_ctz(above | UINT32_C(1) << (m & 31));
 #else
-	uint32_t i = 0;
-	while (i < m && change[i] < low)
-		i++;
-	return i;
+	return fw_cfi_count_scalar(change, m, low);
 #endif
 }
 
