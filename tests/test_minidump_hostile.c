@@ -410,7 +410,7 @@ START_TEST(lists_longer_than_the_limit_are_cut)
 	const uint32_t types[] = { 3, 4, 24 };
 	const uint32_t entry[] = { 48, 108, 12 };
 	size_t n;
-	char *zeros = calloc(FW_MAX_THREADS + 1, 108);
+	char *zeros = calloc(FW_MAX_THREADS + 2, 108);
 	for (int i = 0; i < 3; i++) {
 		uint32_t count = FW_MAX_THREADS + 1;
 		memcpy(zeros, &count, 4);
