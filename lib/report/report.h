@@ -66,7 +66,7 @@ struct fw_report_thread {
 	const struct fw_candidate *candidates;
 	uint32_t num_candidates;
 	uint64_t stack_hash;		// equal for equal (module, offset, trust) sequences: folding
-	// private
+	// compact, for folding; names come from fw_report_frame()
 	struct fw_frame *frames;
 	struct fw_regs *regs;
 };

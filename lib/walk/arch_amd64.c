@@ -3,71 +3,23 @@
 // Register numbers are DWARF's (psABI figure 3.36).
 enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8, R15 = 15, RIP };
 
-static bool is_stack_word(struct fw_walker *w, uint64_t address)
-{
-	uint64_t value;
-	return address % 8 == 0 && fw_walk_read(w, address, &value);
-}
-
-/**
- * [rbp] = caller's rbp, [rbp + 8] = return address (psABI 3.2.2, figure 3.3). A
- * saved rbp that is no stack address does not spoil the return address: code
- * without frame pointers keeps other things in rbp.
- */
+/** macOS keeps a chain that ends with rbp 0; Windows' rbp may point anywhere into the
+ *  frame, so that only a call proves a record. */
 static bool frame_pointer(struct fw_walker *w, struct fw_caller *ret, bool *ret_end)
 {
-	uint64_t rbp = w->regs.v[RBP], saved, address;
-	bool chain_is_abi = w->snapshot->os == FW_OS_MACOS || w->snapshot->os == FW_OS_IOS;
+	enum fw_os os = w->snapshot->os;
 	if (!fw_regs_has(&w->regs, RBP))
 		return false;
-	if (rbp == 0 && chain_is_abi && !fw_walk_is_context(w)) {
-		*ret_end = true;
-		return false;
-	}
-	if (rbp % 8 != 0 || rbp < w->frame.sp || rbp > UINT64_MAX - 16)
-		return false;
-	if (!fw_walk_read(w, rbp, &saved) || !fw_walk_read(w, rbp + 8, &address))
-		return false;
-	enum fw_evidence evidence = fw_walk_evidence(w, address);
-	// On Windows rbp may point anywhere into the frame: only a call proves a record.
-	if (evidence < FW_EVIDENCE_UNVERIFIED ||
-	    (evidence != FW_EVIDENCE_CALL && w->snapshot->os == FW_OS_WINDOWS))
-		return false;
-	bool alien = saved < rbp + 16 || !is_stack_word(w, saved);
-	if (alien && !fw_walk_alien_record(w, evidence, address))
-		return false;
-	*ret = (struct fw_caller){ .trust = FW_TRUST_FRAME_POINTER };
-	fw_regs_set(&ret->regs, RIP, address);
-	fw_regs_set(&ret->regs, RSP, rbp + 16);
-	if (saved == 0 || !alien)
-		fw_regs_set(&ret->regs, RBP, saved);
-	return true;
+	*ret_end = w->regs.v[RBP] == 0 && !fw_walk_is_context(w) &&
+		   (os == FW_OS_MACOS || os == FW_OS_IOS);
+	return !*ret_end && fw_x86_record(w, os == FW_OS_WINDOWS, ret);
 }
 
-/**
- * A call through a bad pointer leaves the return address on top of the stack
- * and every register as it was. On Windows x64 a function without unwind data
- * is a leaf by definition (x64 exception handling, "leaf functions"). Elsewhere
- * the call in front of the address must lead to the very function that pc is in.
- */
+/** On Windows x64 a function without unwind data is a leaf by definition (x64 exception
+ *  handling, "leaf functions"). */
 static bool leaf(struct fw_walker *w, bool wild, struct fw_caller *ret)
 {
-	uint64_t address, target, start;
-	if (!fw_walk_read(w, w->frame.sp, &address))
-		return false;
-	enum fw_evidence evidence = fw_walk_evidence(w, address);
-	if (evidence < FW_EVIDENCE_UNVERIFIED || (evidence != FW_EVIDENCE_CALL && !wild))
-		return false;
-	if (!wild && w->snapshot->os != FW_OS_WINDOWS &&
-	    (!fw_walk_call_target(w, address, &target) ||
-	     fw_walk_function(w, w->frame.pc, &start).s == NULL || start != target))
-		return false;
-	ret->trust = FW_TRUST_LEAF;
-	ret->regs = w->regs;
-	fw_regs_set(&ret->regs, RIP, address);
-	fw_regs_set(&ret->regs, RSP, w->frame.sp + 8);
-	ret->regs.valid &= w->cpu->callee_saved | 1u << RIP | 1u << RSP;
-	return true;
+	return fw_x86_leaf(w, wild, w->snapshot->os == FW_OS_WINDOWS, ret);
 }
 
 /** rbp survives a scan when it still points above what was found. */
