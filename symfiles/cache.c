@@ -33,6 +33,7 @@ enum {
 	LOCK_SECONDS = 60,
 	MIN_SLEEP_US = 1000,
 	MAX_SLEEP_US = 50000,
+	OLD_FORMAT_SECONDS = 30 * 86400,
 	EVICTION_LOCK = 0,	// place in the tag; compile locks lie above
 };
 
@@ -48,7 +49,8 @@ struct fw_cache {
 	uint64_t cap;
 	_Atomic uint64_t unswept;	// bytes added since the last eviction
 	_Atomic unsigned counter;	// for temporary names
-	bool named_temp;	// do not even try O_TMPFILE (tests)
+	_Atomic bool named_temp;	// O_TMPFILE does not work here
+	unsigned lock_seconds;	// how long to wait for another's compile
 };
 
 struct fw_cache_lock { int fd; };
@@ -96,6 +98,11 @@ static int open_dir(int at, const char *name, const char **why)
 	return -1;
 }
 
+static void format_name(char out[16])
+{
+	snprintf(out, 16, "v%d", FW_IMAGE_FORMAT);
+}
+
 struct fw_cache *fw_cache_open(const char *dir, uint64_t cap_bytes, const char **ret_why)
 {
 	char version[16];
@@ -108,6 +115,7 @@ struct fw_cache *fw_cache_open(const char *dir, uint64_t cap_bytes, const char *
 	while (n > 1 && path[n - 1] == '/')	// with it, a link would be followed
 		path[--n] = '\0';
 	c->cap = cap_bytes;
+	c->lock_seconds = LOCK_SECONDS;
 	c->root_fd = open_dir(AT_FDCWD, path, ret_why);
 	if (c->root_fd < 0 && errno == ENOENT) {
 		make_parents(path);
@@ -115,7 +123,7 @@ struct fw_cache *fw_cache_open(const char *dir, uint64_t cap_bytes, const char *
 	}
 	if (c->root_fd < 0)
 		goto fail;
-	snprintf(version, sizeof(version), "v%d", FW_IMAGE_FORMAT);
+	format_name(version);
 	mkdirat(c->root_fd, version, 0700);
 	c->dir_fd = open_dir(c->root_fd, version, ret_why);
 	if (c->dir_fd < 0) {
@@ -143,7 +151,12 @@ void fw_cache_close(struct fw_cache *c)
 
 void fw_cache_use_named_temp_(struct fw_cache *c)
 {
-	c->named_temp = true;
+	atomic_store(&c->named_temp, true);
+}
+
+void fw_cache_set_patience_(struct fw_cache *c, unsigned seconds)
+{
+	c->lock_seconds = seconds;
 }
 
 // ---- names ----
@@ -224,7 +237,7 @@ struct fw_cache_lock *fw_cache_lock(struct fw_cache *c, const struct fw_cache_ke
 	while (lock_place(lock->fd, place) < 0) {
 		uint64_t waited = now_us() - start;
 		if ((errno != EAGAIN && errno != EACCES && errno != EINTR) ||
-		    waited >= (uint64_t)LOCK_SECONDS * 1000000)
+		    waited >= (uint64_t)c->lock_seconds * 1000000)
 			break;
 		uint64_t us = waited / 8;
 		sleep_us(us < MIN_SLEEP_US ? MIN_SLEEP_US : us > MAX_SLEEP_US ? MAX_SLEEP_US : us);
@@ -308,6 +321,46 @@ static void evict_locked(struct fw_cache *c, DIR *dir)
 	fw_vec_deinit(&files);
 }
 
+/** Folders of other formats: what no release of theirs used for long goes. */
+static void sweep_format(int dir_fd, int64_t now)
+{
+	struct dirent *e;
+	struct stat st;
+	DIR *dir = fdopendir(dir_fd);
+	if (dir == NULL) {
+		close(dir_fd);
+		return;
+	}
+	while ((e = readdir(dir)) != NULL)
+		if (fstatat(dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode) && now - st.st_mtime > OLD_FORMAT_SECONDS)
+			unlinkat(dir_fd, e->d_name, 0);
+	closedir(dir);
+}
+
+static void sweep_formats(struct fw_cache *c)
+{
+	char own[16];
+	struct dirent *e;
+	int fd = openat(c->root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	format_name(own);
+	while (dir && (e = readdir(dir)) != NULL) {
+		const char *number = e->d_name + 1;
+		if (e->d_name[0] != 'v' || *number == '\0' || strcmp(e->d_name, own) == 0 ||
+		    strspn(number, "0123456789") != strlen(number))
+			continue;
+		int old = openat(fd, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (old >= 0)
+			sweep_format(old, time(NULL));
+		unlinkat(fd, e->d_name, AT_REMOVEDIR);		// when it is empty
+	}
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+}
+
 void fw_cache_evict_(struct fw_cache *c)
 {
 	int tag = open_tag(c);
@@ -321,6 +374,7 @@ void fw_cache_evict_(struct fw_cache *c)
 		} else if (fd >= 0) {
 			close(fd);
 		}
+		sweep_formats(c);
 	}
 	if (tag >= 0)
 		close(tag);
@@ -343,7 +397,8 @@ struct temp {
 static bool temp_open(struct fw_cache *c, struct temp *t)
 {
 	t->name[0] = '\0';
-	t->fd = c->named_temp ? -1 : openat(c->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	t->fd = atomic_load(&c->named_temp) ? -1 :
+		openat(c->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (t->fd < 0) {
 		snprintf(t->name, sizeof(t->name), "%ld-%u.tmp", (long)getpid(),
 			 atomic_fetch_add(&c->counter, 1));
@@ -376,8 +431,10 @@ static bool temp_publish(struct fw_cache *c, struct temp *t, const char *name, b
 	for (int tries = 0; tries < 3; tries++) {
 		if (linkat(AT_FDCWD, self, c->dir_fd, name, AT_SYMLINK_FOLLOW) == 0)
 			return true;
-		if (errno != EEXIST)
+		if (errno != EEXIST) {		// no /proc here, for one
+			atomic_store(&c->named_temp, true);
 			break;
+		}
 		if (!replace)
 			return true;
 		unlinkat(c->dir_fd, name, 0);
@@ -385,22 +442,30 @@ static bool temp_publish(struct fw_cache *c, struct temp *t, const char *name, b
 	return false;
 }
 
-void fw_cache_put(struct fw_cache *c, const struct fw_cache_key *key, const struct fw_image *image)
+static bool put_image(struct fw_cache *c, const char *name, const struct fw_image *image)
 {
-	char name[NAME_SIZE];
 	struct temp t;
 	struct stat st;
-	if (c == NULL)
-		return;
-	image_name(key, name);
 	if (!temp_open(c, &t) || fw_image_write(image, t.fd, NULL) != FW_OK ||
 	    fstat(t.fd, &st) < 0 || (uint64_t)st.st_size > c->cap ||
 	    !temp_publish(c, &t, name, false)) {
 		temp_discard(c, &t);
-		return;
+		return false;
 	}
 	close(t.fd);
 	account(c, (uint64_t)st.st_size);
+	return true;
+}
+
+void fw_cache_put(struct fw_cache *c, const struct fw_cache_key *key, const struct fw_image *image)
+{
+	char name[NAME_SIZE];
+	if (c == NULL)
+		return;
+	image_name(key, name);
+	bool named = atomic_load(&c->named_temp);
+	if (!put_image(c, name, image) && !named && atomic_load(&c->named_temp))
+		put_image(c, name, image);
 }
 
 /** Open a stored file for reading; -1 when there is none that we may believe. */

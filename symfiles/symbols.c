@@ -30,7 +30,7 @@ struct entry {
 	struct fw_elf *elf;
 };
 
-struct opened {		// by fw_symbols_open_file
+struct opened {		// by fw_symbols_open_file; the newest first
 	struct opened *next;
 	const char *path;
 	const struct fw_image *image;
@@ -78,7 +78,10 @@ enum fw_code fw_symbols_create(const struct fw_symbol_options *options, struct f
 		const char *path = options->paths[i];
 		if (strcmp(path, "-") == 0)	// elsewhere this means standard input
 			path = "./-";
-		path = keep(s, path, strlen(path));
+		size_t n = strlen(path);
+		while (n > 1 && path[n - 1] == '/' && path[n - 2] != '/')
+			n--;
+		path = keep(s, path, n);
 		if (path == NULL)
 			break;
 		fw_root_init(&s->roots[s->num_roots++], path);
@@ -307,17 +310,18 @@ static enum fw_code obtain(struct fw_symbols *s, struct fw_source *src, bool fre
 
 // ---- looking and loading ----
 
-static const struct fw_symbol_file *look(struct fw_symbols *s, struct entry *e)
+/**
+ * The next candidate into e->source; false: none. The first time also the
+ * answer to look-ups, which must not depend on who loads what meanwhile.
+ */
+static bool advance(struct fw_symbols *s, struct entry *e)
 {
-	if (e->looked)
-		return e->looked;
-	if (fw_search_next(&e->search, &e->source)) {
+	bool found = fw_search_next(&e->search, &e->source);
+	if (e->looked == NULL) {
 		struct fw_symbol_file r = { .status = FW_SYMBOLS_FOUND, .path = e->source.path };
-		e->looked = new_record(s, &r);
-	} else {
-		e->looked = refusal_record(s, e);
+		e->looked = found ? new_record(s, &r) : refusal_record(s, e);
 	}
-	return e->looked;
+	return found;
 }
 
 static const struct fw_symbol_file *load_source(struct fw_symbols *s, struct entry *e, bool fresh)
@@ -341,7 +345,7 @@ static const struct fw_symbol_file *load(struct fw_symbols *s, struct entry *e)
 	const struct fw_symbol_file *r = NULL;
 	e->search.ask_cache = true;
 	while (r == NULL) {
-		if (e->source.path == NULL && !fw_search_next(&e->search, &e->source))
+		if (e->source.path == NULL && !advance(s, e))
 			return refusal_record(s, e);
 		r = load_source(s, e, false);
 		if (r == NULL) {
@@ -361,7 +365,9 @@ const struct fw_symbol_file *fw_symbols_look_up(struct fw_symbols *s,
 	if (e == NULL)
 		return &s->no_memory;
 	pthread_mutex_lock(&e->lock);
-	const struct fw_symbol_file *r = e->loaded ? e->loaded : look(s, e);
+	if (e->looked == NULL)
+		advance(s, e);
+	const struct fw_symbol_file *r = e->looked;
 	pthread_mutex_unlock(&e->lock);
 	return r;
 }
@@ -420,8 +426,8 @@ const struct fw_elf *fw_symbols_elf(struct fw_symbols *s, const struct fw_symbol
 
 // ---- one file by path ----
 
-static enum fw_code open_file(struct fw_symbols *s, const char *path, const struct fw_image **ret,
-			      struct fw_error *err)
+static enum fw_code open_file(struct fw_symbols *s, const char *path, bool fresh,
+			      const struct fw_image **ret, struct fw_error *err)
 {
 	struct fw_source src = { .path = (char *)path };
 	struct fw_sym_head head;
@@ -443,7 +449,9 @@ static enum fw_code open_file(struct fw_symbols *s, const char *path, const stru
 		return code;
 	if (head.has_module)
 		src.key.debug_id = head.id;
-	code = obtain(s, &src, false, &image, &from_cache, err);
+	if (fresh)
+		fw_cache_remove(s->cache, &src.key);
+	code = obtain(s, &src, fresh, &image, &from_cache, err);
 	if (code == FW_OK)
 		*ret = image;
 	return code;
@@ -458,7 +466,8 @@ enum fw_code fw_symbols_open_file(struct fw_symbols *s, const char *path,
 	struct opened *o = s->opened;
 	while (o && strcmp(o->path, path) != 0)
 		o = o->next;
-	if (o == NULL && (code = open_file(s, path, &image, err)) == FW_OK) {
+	bool broken = o && atomic_load(&o->image->corrupt);
+	if ((o == NULL || broken) && (code = open_file(s, path, broken, &image, err)) == FW_OK) {
 		char *copy = keep(s, path, strlen(path));
 		pthread_mutex_lock(&s->lock);
 		o = copy ? fw_arena_alloc(&s->arena, sizeof(*o)) : NULL;

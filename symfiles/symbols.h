@@ -51,7 +51,11 @@ FW_MUST_CHECK enum fw_code fw_symbols_create(const struct fw_symbol_options *opt
 					     struct fw_symbols **ret, struct fw_error *err);
 void fw_symbols_destroy(struct fw_symbols *s);
 
-/** Only look: status FOUND, MISSING, MISMATCH or NOT_SEARCHED (or LOADED when it already is). */
+/**
+ * Only look, parse nothing: status FOUND, MISSING, MISMATCH, NOT_SEARCHED, or
+ * CORRUPT where the file cannot be read at all. The answer is the same whether
+ * or not the module was loaded meanwhile, by this or another capture.
+ */
 const struct fw_symbol_file *fw_symbols_look_up(struct fw_symbols *s,
 						const struct fw_symbol_key *key);
 /** Look and load. Any thread; a second caller waits for the first. Never NULL. */
@@ -69,7 +73,10 @@ const struct fw_symbol_file *fw_symbols_reload(struct fw_symbols *s,
 /** The ELF file with the same id under the -s paths, or NULL. Any thread; cached. */
 const struct fw_elf *fw_symbols_elf(struct fw_symbols *s, const struct fw_symbol_key *key);
 
-/** Image of one symbol file by path (`framewalk rules`), through the cache as well. */
+/**
+ * Image of one symbol file by path (`framewalk rules`), through the cache as
+ * well. Asked again after the image was found corrupt, it is compiled anew.
+ */
 FW_MUST_CHECK enum fw_code fw_symbols_open_file(struct fw_symbols *s, const char *path,
 						const struct fw_image **ret, struct fw_error *err);
 

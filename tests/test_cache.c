@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -395,6 +396,69 @@ START_TEST(two_locks_of_one_process_exclude_each_other)
 }
 END_TEST
 
+// Whoever waits too long compiles for itself.
+START_TEST(a_lock_gives_up_in_the_end)
+{
+	struct fw_cache *c = open_cache(1 << 20);
+	struct fw_cache_key key = key_of(1);
+	struct fw_cache_lock *held = fw_cache_lock(c, &key);
+	fw_cache_set_patience_(c, 1);
+	double start = seconds();
+	struct fw_cache_lock *lock = fw_cache_lock(c, &key);
+	ck_assert_ptr_nonnull(lock);
+	ck_assert(seconds() - start >= 1 && seconds() - start < 5);
+	fw_cache_unlock(lock);
+	fw_cache_unlock(held);
+	fw_cache_close(c);
+}
+END_TEST
+
+START_TEST(a_full_disk_leaves_nothing)
+{
+	struct fw_cache *c = open_cache(1 << 20);
+	const struct rlimit small = { 512, RLIM_INFINITY };
+	struct rlimit before;
+	if (_i)
+		fw_cache_use_named_temp_(c);
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &before);
+	setrlimit(RLIMIT_FSIZE, &small);
+	put(c, 1);
+	setrlimit(RLIMIT_FSIZE, &before);
+	signal(SIGXFSZ, SIG_DFL);
+	ck_assert(!there(c, 1));
+	ck_assert_uint_eq(folder_count(&f, ".tmp"), 0);
+	ck_assert_uint_eq(folder_count(&f, ".img"), 0);
+	put(c, 1);
+	ck_assert(there(c, 1));
+	fw_cache_close(c);
+}
+END_TEST
+
+START_TEST(other_formats_are_forgotten_in_time)
+{
+	folder_text(&f, "x/cache/v0/old.img", "old");
+	folder_text(&f, "x/cache/v99/old.img", "old");
+	folder_text(&f, "x/cache/v99/used.img", "used by another release");
+	folder_text(&f, "x/cache/vault/old.img", "not ours");
+	folder_text(&f, "x/cache/v/old.img", "not ours");
+	folder_age(&f, "x/cache/v0/old.img", 31 * 86400);
+	folder_age(&f, "x/cache/v99/old.img", 31 * 86400);
+	folder_age(&f, "x/cache/v99/used.img", 29 * 86400);
+	folder_age(&f, "x/cache/vault/old.img", 31 * 86400);
+	folder_age(&f, "x/cache/v/old.img", 31 * 86400);
+	ck_assert_int_eq(chmod(folder_path(&f, "x/cache"), 0700), 0);
+	struct fw_cache *c = open_cache(1 << 20);
+	put(c, 1);
+	fw_cache_close(c);
+	ck_assert_int_lt(access(folder_path(&f, "x/cache/v0"), F_OK), 0);
+	ck_assert_int_lt(access(folder_path(&f, "x/cache/v99/old.img"), F_OK), 0);
+	ck_assert_int_eq(access(folder_path(&f, "x/cache/v99/used.img"), F_OK), 0);
+	ck_assert_int_eq(access(folder_path(&f, "x/cache/vault/old.img"), F_OK), 0);
+	ck_assert_int_eq(access(folder_path(&f, "x/cache/v/old.img"), F_OK), 0);
+}
+END_TEST
+
 Suite *cache_suite(void)
 {
 	Suite *s = suite_create("cache");
@@ -411,6 +475,9 @@ Suite *cache_suite(void)
 	tcase_add_test(tc, no_cache_is_no_error);
 	tcase_add_test(tc, a_lock_waits_and_dies_with_its_holder);
 	tcase_add_test(tc, two_locks_of_one_process_exclude_each_other);
+	tcase_add_test(tc, a_lock_gives_up_in_the_end);
+	tcase_add_loop_test(tc, a_full_disk_leaves_nothing, 0, 2);
+	tcase_add_test(tc, other_formats_are_forgotten_in_time);
 	suite_add_tcase(s, tc);
 	return s;
 }

@@ -84,6 +84,13 @@ static void check_load(struct fw_symbols *s, struct fw_symbol_key key, enum fw_s
 			      "%.*s", (int)found.n, found.s);
 	}
 	ck_assert_ptr_eq(fw_symbols_load(s, &key), r);
+	// what a look-up says does not depend on what was loaded
+	r = fw_symbols_look_up(s, &key);
+	if (status == FW_SYMBOLS_LOADED)
+		ck_assert_int_eq(r->status, FW_SYMBOLS_FOUND);
+	else if (status != FW_SYMBOLS_CORRUPT)
+		ck_assert_int_eq(r->status, status);
+	ck_assert_ptr_null(r->image);
 	ck_assert_ptr_eq(fw_symbols_look_up(s, &key), r);
 }
 
@@ -472,6 +479,31 @@ static void flip_in_image(unsigned part, unsigned parts)
 	close(fd);
 }
 
+START_TEST(open_file_again_after_damage)
+{
+	const struct fw_image *image, *again;
+	write_many("app.sym");
+	struct fw_symbols *s = create(NULL, NULL, true);
+	ck_assert_int_eq(fw_symbols_open_file(s, folder_path(&f, "app.sym"), &image, NULL), FW_OK);
+	fw_symbols_destroy(s);
+	flip_in_image(1, 2);
+	s = create(NULL, NULL, true);
+	ck_assert_int_eq(fw_symbols_open_file(s, folder_path(&f, "app.sym"), &image, NULL), FW_OK);
+	ck_assert(!answers_are_right(image));
+	ck_assert(atomic_load(&image->corrupt));
+	ck_assert_int_eq(fw_symbols_open_file(s, folder_path(&f, "app.sym"), &again, NULL), FW_OK);
+	ck_assert_ptr_ne(image, again);
+	ck_assert(answers_are_right(again));
+	ck_assert_int_eq(fw_symbols_open_file(s, folder_path(&f, "app.sym"), &image, NULL), FW_OK);
+	ck_assert_ptr_eq(image, again);
+	fw_symbols_destroy(s);
+	s = create(NULL, NULL, true);
+	ck_assert_int_eq(fw_symbols_open_file(s, folder_path(&f, "app.sym"), &image, NULL), FW_OK);
+	ck_assert(answers_are_right(image));
+	fw_symbols_destroy(s);
+}
+END_TEST
+
 // As a report does: ask, and where the image turns out damaged, load it anew.
 START_TEST(a_flipped_byte_is_noticed_and_answered)
 {
@@ -684,6 +716,7 @@ Suite *symbols_suite(void)
 	tcase_add_test(tc, the_second_run_uses_the_image);
 	tcase_add_test(tc, a_cache_that_cannot_be_used_is_no_error);
 	tcase_add_loop_test(tc, a_flipped_byte_is_noticed_and_answered, 0, 50);
+	tcase_add_test(tc, open_file_again_after_damage);
 	tcase_add_loop_test(tc, processes_share_one_compile, 0, 12);
 	tcase_add_loop_test(tc, elf_files_by_id, 0, 4);
 	tcase_add_test(tc, elf_paths_do_not_leave_the_root);
