@@ -114,9 +114,10 @@ const char *synth_rules(const struct fw_image *image, uint32_t offset)
 		fw_rule_print(&out, fw_cpu_get(image->cpu), &image->programs, rules[i]);
 	}
 	add(&t, "%.*s", (int)out.count, out.data);
-	if (rules[0].flags)
-		add(&t, " [%s%s]", rules[0].flags & FW_ROW_SIGNAL ? "signal" : "",
-		    rules[0].flags & FW_ROW_RA_IN_PC ? " ra-in-pc" : "");
+	if (rules[0].flags & FW_ROW_SIGNAL)
+		add(&t, " [signal]");
+	if (rules[0].flags & FW_ROW_RA_IN_PC)
+		add(&t, " [ra in pc]");
 	fw_out_deinit(&out);
 	return t.s;
 }

@@ -496,7 +496,7 @@ static const struct { const char *line, *diag; } bad_inlines[] = {
 	{ "INLINE 0 1 0\n", "malformed 1 (9)" },
 	{ "INLINE 0 -1 0 0 1000 8\n", "malformed 1 (9)" },
 	{ "INLINE 0 1 0 0 1000 x\n", "malformed 1 (9)" },
-	{ "INLINE 0 1 0 0 1000 8 1008\n", "range 1 (9)" },	// old form: ranges 0+1000, 8+1008
+	{ "INLINE 0 1 0 0 1000 8 zz\n", "malformed 1 (9)" },	// half a range, or the old form
 	{ "INLINE 0 1 0 -2 1000 8\n", "malformed 1 (9)" },
 	{ "INLINE 0 4294967296 0 0 1000 8\n", "malformed 1 (9)" },
 	{ "INLINE 0 1 4294967295 0 1000 8\n", "malformed 1 (9)" },

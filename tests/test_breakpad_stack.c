@@ -115,11 +115,9 @@ START_TEST(inputs_that_crash_breakpad)	// its weakness 7
 	struct fw_image *image = synth_sym(AMD64
 		"STACK CFI INIT 1000 10 .cfa: 4 0 / .ra: .cfa -8 + ^\n"
 		"STACK CFI INIT 1010 10 .cfa: -5 3 = .ra: .cfa -8 + ^\n");
-	uint32_t n;
-	// division by zero fails when it is evaluated, `=` cannot be compiled
-	ck_assert_int_eq(fw_image_cfi(image, 0x1000, &n)[0].kind, FW_RULE_PROGRAM);
-	ck_assert_int_eq(fw_image_cfi(image, 0x1010, &n)[0].kind, FW_RULE_FAILED);
-	ck_assert_str_eq(synth_diag(image), "rule 1 (3)");
+	ck_assert_str_eq(synth_rules(image, 0x1000), ".cfa: ? .ra: .cfa -8 + ^");
+	ck_assert_str_eq(synth_rules(image, 0x1010), ".cfa: ? .ra: .cfa -8 + ^");
+	ck_assert_str_eq(synth_diag(image), "rule 2 (2 3)");
 	fw_image_destroy(image);
 }
 END_TEST
@@ -132,9 +130,9 @@ START_TEST(trampoline_is_told_by_its_row)	// decision 24
 		"STACK CFI 2004 .cfa: $rsp 8 +\n"		// has a CFA after all
 		"STACK CFI INIT 3000 10 .cfa: $rsp 8 + .ra: $rip\n"
 		"STACK CFI INIT 4000 10 .ra: $rax\n");
-	ck_assert_str_eq(synth_rules(image, 0x1000), ".cfa: ? .ra: $rip [signal ra-in-pc]");
-	ck_assert_str_eq(synth_rules(image, 0x1008), ".cfa: ? .ra: $rip [signal ra-in-pc]");
-	ck_assert_str_eq(synth_rules(image, 0x2000), ".cfa: ? .ra: $rip [signal ra-in-pc]");
+	ck_assert_str_eq(synth_rules(image, 0x1000), ".cfa: ? .ra: $rip [signal] [ra in pc]");
+	ck_assert_str_eq(synth_rules(image, 0x1008), ".cfa: ? .ra: $rip [signal] [ra in pc]");
+	ck_assert_str_eq(synth_rules(image, 0x2000), ".cfa: ? .ra: $rip [signal] [ra in pc]");
 	ck_assert_str_eq(synth_rules(image, 0x2004), ".cfa: $rsp 8 + .ra: $rip");
 	ck_assert_str_eq(synth_rules(image, 0x3000), ".cfa: $rsp 8 + .ra: $rip");
 	ck_assert_str_eq(synth_rules(image, 0x4000), ".cfa: ? .ra: $rax");
@@ -191,7 +189,7 @@ END_TEST
 START_TEST(cfi_in_reverse_order)
 {
 	enum { N = 5000 };
-	static char text[N * 120 + 100];
+	static char text[N * 160 + 100];
 	size_t n = (size_t)snprintf(text, sizeof(text), AMD64);
 	for (unsigned i = N; i-- > 0;)
 		n += (size_t)snprintf(text + n, sizeof(text) - n,

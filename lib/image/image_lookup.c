@@ -79,16 +79,17 @@ static bool touch_cfi(const struct fw_image *image, uint32_t offset)
 {
 	const struct fw_cfi_table *t = &image->cfi;
 	uint32_t page = offset >> FW_CFI_PAGE_SHIFT;
-	uint64_t at, bytes;
 	if (page >= t->num_pages)
 		return true;
 	if (!fw_image_touch(image, t->dir + page, sizeof(*t->dir)))
 		return false;
-	fw_cfi_extent(t, offset, false, &at, &bytes);
-	if (!fw_image_touch(image, t->pages + at, bytes))
-		return false;
-	fw_cfi_extent(t, offset, true, &at, &bytes);
-	return fw_image_touch(image, t->pages + at, bytes);
+	for (unsigned step = 0; step < 2; step++) {	// the page's table, then the block
+		uint64_t at, bytes;
+		fw_cfi_extent(t, offset, step, &at, &bytes);
+		if (!fw_image_touch(image, t->pages + at, bytes))
+			return false;
+	}
+	return true;
 }
 
 static bool touch_program(const struct fw_image *image, uint32_t index)
