@@ -4,12 +4,13 @@
 usage: truth.py [FRAMEWALK]      (or FRAMEWALK in the environment; also TESTDATA and CORPUS)
 
 The truth is never framewalk's: testdata/*/truth.txt is gdb's, the answers for CORPUS are those of its README.md and of
-the truth.json files there. Writes TAP. Three questions are asked of every case:
+the truth.json files there. Writes TAP. Four questions are asked of every case:
 
   with symbols     module+offset, function, file:line, inline calls and signal frames of every frame of every thread;
                    no frame more, no frame less, and the walk knows that the stack ended
   without          no symbols, the program's code bytes only, or another program's symbols: what is printed is true,
                    in the true order. How much is found is told, not asked for
+  as text          the same frames in the text and machine formats
   the same again   from the cache, and with the store given instead of the folder: byte for byte the same
 """
 import glob
@@ -271,6 +272,78 @@ def test_whole(case, folder, threads):
                "%d frames" % sum(len(t.frames) for t in threads))
 
 
+PLACE = re.compile(r" \[(?:(\S+) \+ )?(0x[0-9a-f]+)\]  (.*)$")
+NAME = re.compile(r"(.+?)(?: \+ 0x[0-9a-f]+)?$")
+
+
+def text_threads(text):
+    """{thread id: [[name, source], ..., innermost first, and (module, offset, trust) with physical frames]}."""
+    threads, frames = {}, None
+    for line in text.splitlines():
+        head = re.match(r'Thread \d+(?: ".*")?, id (\d+)(, crashed)?$', line)
+        if head:
+            frames = threads[int(head[1])] = []
+            continue
+        frame = re.match(r"  #(\d+) +(.*)$", line)
+        if not frame or frames is None:
+            continue
+        rest = frame[2]
+        place = PLACE.search(" " + rest)
+        if place:
+            rest = rest[:len(rest) - len(place[0]) + 1] if len(rest) >= len(place[0]) else ""
+        else:
+            rest = re.sub(r" +inline$", "", rest)
+        source = re.search(r" +\((\S+:\d+|\S+)\) *$", rest)
+        name = NAME.match(rest[:source.start()] if source else rest.rstrip())
+        frames.append((int(frame[1]), name[1] if name and name[1] != "??" else "-", source[1] if source else "-",
+                       (place[1] or NO_MODULE, int(place[2], 16), place[3].strip()) if place else None))
+    return threads
+
+
+def test_text(case, folder, threads):
+    status, out, err = run("stack", "--no-fold", folder + "/crash.dmp", "-s", folder, "--no-cache")
+    problems = [] if (status, err) == (0, "") else ["exit status %d: %s" % (status, err)]
+    have = text_threads(out.decode("utf-8"))
+    for t in threads:
+        want = []
+        for i, f in enumerate(t.frames):
+            want += [(i, name, source, None) for name, source in f.inlines]
+            want.append((i, f.name, f.source, (f.module, f.offset, f.signal)))
+        got = have.get(t.id, [])
+        if len(got) != len(want):
+            problems.append("thread %d: want %d lines, have %d" % (t.id, len(want), len(got)))
+        for w, g in zip(want, got):
+            place = g[3] and (g[3][0], g[3][1], "signal frame" in g[3][2])
+            if (w[0], w[2], w[3]) != (g[0], g[2], place) or not same_name(w[1], g[1]):
+                problems.append("thread %d: want %s, have %s" % (t.id, w, g))
+    tap.result("%s: the text says the same" % case, problems)
+
+
+def test_machine(case, folder, threads):
+    status, out, err = run("stack", "--format", "machine", folder + "/crash.dmp", "-s", folder, "--no-cache")
+    problems = [] if (status, err) == (0, "") else ["exit status %d: %s" % (status, err)]
+    got, more = report(folder + "/crash.dmp", "-s", folder)
+    index = {t["thread_id"]: i for i, t in enumerate(got["threads"])} if got else {}
+    have = {}
+    for line in out.decode("utf-8").partition("\n\n")[2].splitlines():
+        thread, number, module, name, file, place, _ = line.split("|")
+        have.setdefault(int(thread), []).append((int(number), module, name or "-",
+                                                 "%s:%s" % (file, place) if file else "-"))
+    for t in threads:
+        want, n = [], 0
+        for f in t.frames:
+            for name, source in f.inlines + [(f.name, f.source)]:
+                want.append((n, "" if f.module == NO_MODULE else f.module, name, source))
+                n += 1
+        lines = have.get(index.get(t.id), [])
+        if len(lines) != len(want):
+            problems.append("thread %d: want %d lines, have %d" % (t.id, len(want), len(lines)))
+        for w, g in zip(want, lines):
+            if (w[0], w[1], w[3]) != (g[0], g[1], g[3]) or not same_name(w[2], g[2]):
+                problems.append("thread %d: want %s, have %s" % (t.id, w, g))
+    tap.result("%s: the machine format says the same" % case, problems + more)
+
+
 def test_again(case, folder):
     dump = folder + "/crash.dmp"
     with tempfile.TemporaryDirectory() as cache:
@@ -505,6 +578,8 @@ def main():
         case = os.path.basename(folder)
         threads = read_truth(folder + "/truth.txt")
         test_whole(case, folder, threads)
+        test_text(case, folder, threads)
+        test_machine(case, folder, threads)
         test_again(case, folder)
         test_without(case, folder, threads, cases)
     for name, test in (("windows-x86", windows_x86), ("linux-inline", linux_inline), ("linux-mini", linux_mini),
