@@ -1,0 +1,4 @@
+# Names with spaces, commas and brackets; frames without one.
+. "$CASES/lib.sh"
+fixture cxx
+"$FRAMEWALK" stack --no-cache --format machine "$dump" -s "$symbols"

@@ -1,0 +1,4 @@
+# Breakpad's form: inline calls are frames of their own there.
+. "$CASES/lib.sh"
+fixture libcall
+"$FRAMEWALK" stack --no-cache --format machine "$dump" -s "$symbols"

@@ -1,0 +1,4 @@
+# Endless recursion through two functions, folded.
+. "$CASES/lib.sh"
+fixture overflow
+"$FRAMEWALK" stack --no-cache "$dump" -s "$symbols"
