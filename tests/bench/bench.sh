@@ -28,9 +28,9 @@ say() {
 }
 
 need() {	# need FILE FRAMES: the output has that many frames, the last _start
-	n=$(grep -c '^0|[0-9]*|' "$1")
-	[ "$n" = "$2" ] && [ "$(grep '^0|' "$1" | tail -1 | cut -d'|' -f4)" = _start ] ||
-		{ echo "wrong frames in $1: $n"; exit 1; }
+	have=$(grep -c '^0|[0-9]*|' "$1")
+	[ "$have" = "$2" ] && [ "$(grep '^0|' "$1" | tail -1 | cut -d'|' -f4)" = _start ] ||
+		{ echo "wrong frames in $1: $have"; exit 1; }
 }
 
 # --- cost of a frame: 708 frames minus 108, over 600 ---
