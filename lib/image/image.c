@@ -138,7 +138,12 @@ enum fw_code fw_image_open(const void *block, uint64_t size, struct fw_image **r
 		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 	image->chunk_ok = fw_alloc_should_fail() ? NULL :
 			  calloc(fw_block_chunks(h->hash_offset), sizeof(*image->chunk_ok));
-	if (!image->chunk_ok) {
+	uint64_t pages = h->sections[FW_SEC_CFI_DIR].bytes / sizeof(uint32_t);
+	image->cfi_page_ok = fw_alloc_should_fail() ? NULL :
+			     calloc(pages + 1, sizeof(*image->cfi_page_ok));
+	if (!image->chunk_ok || !image->cfi_page_ok) {
+		free((void *)image->chunk_ok);
+		free((void *)image->cfi_page_ok);
 		free(image);
 		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 	}
@@ -168,6 +173,7 @@ void fw_image_destroy(struct fw_image *image)
 	if (image->release)
 		image->release(image);
 	free((void *)image->chunk_ok);
+	free((void *)image->cfi_page_ok);
 	free(image);
 }
 

@@ -121,6 +121,7 @@ struct fw_image {
 	uint64_t block_size;
 	const uint64_t *chunk_hashes;
 	_Atomic uint8_t *chunk_ok;	// per chunk; shared by all threads
+	_Atomic uint8_t *cfi_page_ok;	// per 64 KiB of text: all that its rules need is verified
 	_Atomic bool corrupt;		// a chunk failed: answers since are not to be used
 	void *mapping;			// owned mapping or builder; freed by fw_image_destroy
 	void (*release)(struct fw_image *image);
@@ -159,6 +160,23 @@ static inline bool fw_image_touch(const struct fw_image *image, const void *p, u
 							    memory_order_acquire), 1))
 		return true;
 	return fw_image_verify_(image, a, b);
+}
+
+bool fw_image_verify_cfi_(const struct fw_image *image, uint32_t page);
+
+/**
+ * True when unwind rules for @p offset may be looked up in image->cfi as they
+ * stand: the first call for a stretch of 64 KiB verifies it whole, so that a
+ * walk pays one load a step. False: the image is corrupt.
+ */
+static inline bool fw_image_cfi_ready(const struct fw_image *image, uint32_t offset)
+{
+	if (image->chunk_ok == NULL)
+		return true;
+	uint32_t page = offset >> FW_CFI_PAGE_SHIFT;
+	return page >= image->cfi.num_pages ||
+	       atomic_load_explicit(&image->cfi_page_ok[page], memory_order_acquire) ||
+	       fw_image_verify_cfi_(image, page);
 }
 
 static inline uint32_t fw_image_count(const struct fw_image *image, enum fw_section s,

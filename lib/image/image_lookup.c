@@ -74,24 +74,6 @@ struct fw_str fw_image_numbered(const struct fw_image *image, enum fw_section s,
 	return (struct fw_str){ NULL, 0 };
 }
 
-/** Verify what fw_cfi_find() will read for an address. */
-static bool touch_cfi(const struct fw_image *image, uint32_t offset)
-{
-	const struct fw_cfi_table *t = &image->cfi;
-	uint32_t page = offset >> FW_CFI_PAGE_SHIFT;
-	if (page >= t->num_pages)
-		return true;
-	if (!fw_image_touch(image, t->dir + page, sizeof(*t->dir)))
-		return false;
-	for (unsigned step = 0; step < 2; step++) {	// the page's table, then the block
-		uint64_t at, bytes;
-		fw_cfi_extent(t, offset, step, &at, &bytes);
-		if (!fw_image_touch(image, t->pages + at, bytes))
-			return false;
-	}
-	return true;
-}
-
 static bool touch_program(const struct fw_image *image, uint32_t index)
 {
 	const struct fw_program *p = element(image, FW_SEC_PROGRAMS, index, sizeof(*p));
@@ -102,35 +84,35 @@ static bool touch_program(const struct fw_image *image, uint32_t index)
 	       p->count > image->programs.num_ops - p->first;
 }
 
-static bool touch_rules(const struct fw_image *image, uint32_t row)
+static bool touch_section(const struct fw_image *image, enum fw_section s)
+{
+	return fw_image_touch(image, image->section[s], image->section_bytes[s]);
+}
+
+bool fw_image_verify_cfi_(const struct fw_image *image, uint32_t page)
 {
 	const struct fw_cfi_table *t = &image->cfi;
-	uint32_t count;
-	if (!fw_image_touch(image, t->row_first + row, 2 * sizeof(*t->row_first)))
+	uint64_t from, to;
+	// Rows are stored once and few: they are verified with the first page.
+	if (!touch_section(image, FW_SEC_CFI_DIR) || !touch_section(image, FW_SEC_CFI_ROW_FIRST) ||
+	    !touch_section(image, FW_SEC_CFI_RULES) || !touch_section(image, FW_SEC_PROGRAMS) ||
+	    !touch_section(image, FW_SEC_PROGRAM_OPS))
 		return false;
-	const struct fw_rule *rules = fw_cfi_rules(t, row, &count);
-	if (!rules)
-		return true;
-	if (!fw_image_touch(image, rules, count * sizeof(*rules)))
+	fw_cfi_page_extent(t, page, &from, &to);
+	if (!fw_image_touch(image, t->pages + from, to - from))
 		return false;
-	for (uint32_t i = 0; i < count; i++)
-		if ((rules[i].kind == FW_RULE_PROGRAM || rules[i].kind == FW_RULE_LOAD_PROGRAM) &&
-		    !touch_program(image, (uint32_t)rules[i].arg))
-			return false;
+	atomic_store_explicit(&((struct fw_image *)image)->cfi_page_ok[page], 1,
+			      memory_order_release);
 	return true;
 }
 
 const struct fw_rule *fw_image_cfi(const struct fw_image *image, uint32_t offset,
 				   uint32_t *ret_count)
 {
-	bool verify = image->chunk_ok != NULL;
 	*ret_count = 0;
-	if (verify && !touch_cfi(image, offset))
+	if (!fw_image_cfi_ready(image, offset))
 		return NULL;
-	uint32_t row = fw_cfi_find(&image->cfi, offset);
-	if (row == 0 || row >= image->cfi.num_rows || (verify && !touch_rules(image, row)))
-		return NULL;
-	return fw_cfi_rules(&image->cfi, row, ret_count);
+	return fw_cfi_rules(&image->cfi, fw_cfi_find(&image->cfi, offset), ret_count);
 }
 
 const struct fw_func *fw_image_func(const struct fw_image *image, uint32_t offset)

@@ -20,26 +20,21 @@ uint32_t fw_cfi_find(const struct fw_cfi_table *t, uint32_t address)
 	return fw_cfi_find_inline(t, address);
 }
 
-void fw_cfi_extent(const struct fw_cfi_table *t, uint32_t address, bool page_verified,
-		   uint64_t *ret_at, uint64_t *ret_bytes)
+void fw_cfi_page_extent(const struct fw_cfi_table *t, uint32_t page,
+			uint64_t *ret_from, uint64_t *ret_to)
 {
-	uint64_t page = address >> FW_CFI_PAGE_SHIFT;
-	*ret_at = *ret_bytes = 0;
-	if (page >= t->num_pages || t->dir[page] & FW_CFI_WHOLE ||
-	    t->dir[page] + (uint64_t)FW_CFI_TABLE_BYTES > t->pages_size)
+	*ret_from = *ret_to = 0;
+	if (page >= t->num_pages || t->dir[page] & FW_CFI_WHOLE || t->dir[page] > t->pages_size)
 		return;
-	*ret_at = t->dir[page];
-	*ret_bytes = FW_CFI_TABLE_BYTES;
-	if (!page_verified)
-		return;
-	uint32_t block = fw_cfi_load32(t->pages + *ret_at +
-				       (uint8_t)(address >> FW_CFI_BLOCK_SHIFT) * 4);
-	uint64_t m = block & 0xff, at = *ret_at + (uint64_t)(block >> 9) * 2;
-	*ret_at = *ret_bytes = 0;
-	if (block & FW_CFI_WHOLE || at + FW_CFI_PAD > t->pages_size)
-		return;
-	*ret_at = at;
-	*ret_bytes = (m + 1) * (t->wide ? 4 : 2) + m;
+	*ret_from = t->dir[page];
+	*ret_to = t->pages_size;
+	// pages stand in ascending order; a vector may be read past the last entry
+	for (uint32_t next = page + 1; next < t->num_pages; next++)
+		if (!(t->dir[next] & FW_CFI_WHOLE)) {
+			if (t->dir[next] > *ret_from && t->dir[next] < t->pages_size)
+				*ret_to = t->dir[next];
+			return;
+		}
 }
 
 static bool is_plain(const struct fw_rule *r, uint32_t n)

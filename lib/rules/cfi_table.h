@@ -56,12 +56,12 @@ struct fw_cfi_table {		// frozen view
 uint32_t fw_cfi_find(const struct fw_cfi_table *t, uint32_t address);
 
 /**
- * Which bytes of `pages` a look-up of @p address reads, for checksums: first the
- * page's table, and once that is verified (@p page_verified) the block. 0 bytes:
- * none. dir[address >> 16], where it exists, is read in any case.
+ * The bytes of `pages` that look-ups in page number @p page read, for checksums:
+ * [*ret_from, *ret_to), empty where one row holds for the whole page. dir must
+ * have been verified.
  */
-void fw_cfi_extent(const struct fw_cfi_table *t, uint32_t address, bool page_verified,
-		   uint64_t *ret_at, uint64_t *ret_bytes);
+void fw_cfi_page_extent(const struct fw_cfi_table *t, uint32_t page,
+			uint64_t *ret_from, uint64_t *ret_to);
 
 /** Rules of a row; NULL (and *ret_count 0) for row 0 or an index out of range. */
 static inline const struct fw_rule *fw_cfi_rules(const struct fw_cfi_table *t, uint32_t row,

@@ -218,12 +218,12 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 	return check_caller(w, FW_TRUST_CFI, old_sp, false);
 }
 
-/** Rules in force in the current stretch of code; only for images that need no checksums. */
-static inline const struct fw_rule *plain_rules(const struct fw_image *image, uint32_t offset,
+/** fw_image_cfi(), inlined. */
+static inline const struct fw_rule *image_rules(const struct fw_image *image, uint32_t offset,
 						uint32_t *ret_count)
 {
-	if (FW_UNLIKELY(image->chunk_ok != NULL))
-		return fw_image_cfi(image, offset, ret_count);
+	if (FW_UNLIKELY(!fw_image_cfi_ready(image, offset)))
+		return NULL;
 	return fw_cfi_rules(&image->cfi, fw_cfi_find_inline(&image->cfi, offset), ret_count);
 }
 
@@ -237,7 +237,7 @@ __attribute__((noinline, hot)) enum fw_stop fw_walk_step(struct fw_walker *w)
 		return slow_step(w);
 	uint32_t count;
 	const struct fw_rule *rules =
-		plain_rules(w->code_image, (uint32_t)(lookup - w->code_base), &count);
+		image_rules(w->code_image, (uint32_t)(lookup - w->code_base), &count);
 	if (FW_UNLIKELY(rules == NULL || rules[0].flags != FW_ROW_PLAIN))
 		return slow_step(w);
 	const struct fw_cpu *cpu = w->cpu;
