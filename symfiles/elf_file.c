@@ -1,28 +1,10 @@
-#include "symfiles/elf_file.h"
-
 #include <elf.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/bytes.h"
-#include "lib/base/vec.h"
-
-// An executable range that the file has bytes for.
-struct segment {
-	uint64_t start, end;	// offsets from the module's base
-	uint64_t file_offset;
-};
-
-struct fw_elf {
-	struct fw_file file;
-	struct fw_ident debug_id, code_id;
-	FW_VEC(struct segment) code;
-	uint64_t base;		// page of the lowest PT_LOAD
-	uint64_t entry;		// e_entry; 0: none
-	bool own_file;		// file is ours to close
-};
+#include "symfiles/elf_internal.h"
 
 enum { PAGE = 4096, XOR_BYTES = 4096, GUID_BYTES = 16 };
 
@@ -88,17 +70,32 @@ static void read_notes(struct reader *r, uint64_t offset, uint64_t size, uint64_
 		set_id(r, id.data, id.size);
 }
 
-static bool add_segment(struct reader *r, const GElf_Phdr *ph)
+static bool add_load(struct reader *r, const GElf_Phdr *ph)
 {
-	struct segment s = { .start = ph->p_vaddr - r->self->base, .file_offset = ph->p_offset };
+	struct fw_elf_load l = { .address = ph->p_vaddr, .file_offset = ph->p_offset,
+				 .executable = ph->p_flags & PF_X };
 	uint64_t size = ph->p_filesz;
-	if (s.file_offset >= r->bytes.size)
+	if (l.file_offset >= r->bytes.size)
 		return true;
-	if (size > r->bytes.size - s.file_offset)
-		size = r->bytes.size - s.file_offset;
-	if (size == 0 || __builtin_add_overflow(s.start, size, &s.end))
+	if (size > r->bytes.size - l.file_offset)
+		size = r->bytes.size - l.file_offset;
+	if (size == 0 || __builtin_add_overflow(l.address, size, &l.end))
 		return true;
-	return fw_vec_push(&r->self->code, s);
+	return fw_vec_push(&r->self->loads, l);
+}
+
+static void note_phdr(struct reader *r, const GElf_Phdr *ph)
+{
+	if (ph->p_type == PT_NOTE)
+		read_notes(r, ph->p_offset, ph->p_filesz, ph->p_align);
+	if (ph->p_type == PT_GNU_EH_FRAME) {
+		r->self->eh_frame_hdr = ph->p_vaddr;
+		r->self->eh_frame_hdr_size = ph->p_filesz;
+	}
+	if (ph->p_type == PT_DYNAMIC) {
+		r->self->dynamic = ph->p_vaddr;
+		r->self->dynamic_size = ph->p_filesz;
+	}
 }
 
 static bool read_segments(struct reader *r)
@@ -115,40 +112,46 @@ static bool read_segments(struct reader *r)
 			continue;
 		if (ph.p_type == PT_LOAD && ph.p_vaddr < lowest)
 			lowest = ph.p_vaddr;
-		if (ph.p_type == PT_NOTE)
-			read_notes(r, ph.p_offset, ph.p_filesz, ph.p_align);
+		note_phdr(r, &ph);
 	}
 	r->self->base = lowest == UINT64_MAX ? 0 : lowest & ~(uint64_t)(PAGE - 1);
 	for (size_t i = 0; i < count; i++) {
 		if (gelf_getphdr(r->elf, (int)i, &ph) != NULL && ph.p_type == PT_LOAD &&
-		    (ph.p_flags & PF_X) && !add_segment(r, &ph))
+		    !add_load(r, &ph))
 			return false;
 	}
 	return true;
 }
 
-// A debug file keeps its program headers although its code is elsewhere: what
+// A debug file keeps its program headers although its contents are elsewhere: what
 // lies at p_offset there is something else, and must not pass for code.
-static void drop_absent_code(struct reader *r, const GElf_Shdr *sh)
+static void drop_absent(struct reader *r, const GElf_Shdr *sh)
 {
-	uint64_t start = sh->sh_addr - r->self->base;
 	size_t kept = 0;
-	for (size_t i = 0; i < r->self->code.count; i++) {
-		struct segment s = r->self->code.data[i];
-		if (start >= s.start && start < s.end)
+	if (sh->sh_size == 0 || !(sh->sh_flags & SHF_ALLOC) || (sh->sh_flags & SHF_TLS))
+		return;
+	for (size_t i = 0; i < r->self->loads.count; i++) {
+		struct fw_elf_load l = r->self->loads.data[i];
+		if (sh->sh_addr >= l.address && sh->sh_addr < l.end)
 			continue;
-		r->self->code.data[kept++] = s;
+		r->self->loads.data[kept++] = l;
 	}
-	r->self->code.count = kept;
+	r->self->loads.count = kept;
 }
 
-static bool name_is_text(const struct reader *r, const GElf_Shdr *names, uint32_t name)
+static struct fw_str section_name(const struct reader *r, const GElf_Shdr *names, uint32_t name)
 {
 	uint64_t at;
-	return names->sh_type == SHT_STRTAB && name < names->sh_size &&
-	       !__builtin_add_overflow(names->sh_offset, (uint64_t)name, &at) &&
-	       fw_bytes_has(&r->bytes, at, sizeof(".text")) &&
-	       memcmp(r->bytes.data + at, ".text", sizeof(".text")) == 0;
+	struct fw_str none = { "", 0 };
+	if (names->sh_type != SHT_STRTAB || name >= names->sh_size ||
+	    __builtin_add_overflow(names->sh_offset, (uint64_t)name, &at) || at >= r->bytes.size)
+		return none;
+	const char *s = (const char *)r->bytes.data + at;
+	uint64_t most = r->bytes.size - at;
+	if (most > names->sh_size - name)
+		most = names->sh_size - name;
+	const char *end = memchr(s, 0, most);
+	return end == NULL ? none : (struct fw_str){ s, (size_t)(end - s) };
 }
 
 /*
@@ -172,12 +175,28 @@ static void hash_text(struct reader *r, const GElf_Shdr *text)
 	set_id(r, id, sizeof(id));
 }
 
-static void read_sections(struct reader *r)
+static bool add_section(struct reader *r, const GElf_Shdr *sh, const GElf_Shdr *names)
+{
+	struct fw_elf_shdr own = {
+		.name = section_name(r, names, sh->sh_name), .type = sh->sh_type,
+		.link = sh->sh_link, .info = sh->sh_info, .flags = sh->sh_flags,
+		.address = sh->sh_addr, .offset = sh->sh_offset, .size = sh->sh_size,
+		.entry_size = sh->sh_entsize,
+	};
+	return fw_vec_push(&r->self->sections, own);
+}
+
+static bool is_text(struct fw_str name)
+{
+	return name.n == 5 && memcmp(name.s, ".text", 5) == 0;
+}
+
+static bool read_sections(struct reader *r)
 {
 	size_t count = 0, names_index = 0;
 	GElf_Shdr sh, names = { 0 }, text = { 0 };
 	if (elf_getshdrnum(r->elf, &count) != 0)
-		return;
+		return true;
 	if (count > FW_MAX_ELF_HEADERS)
 		count = FW_MAX_ELF_HEADERS;
 	if (elf_getshdrstrndx(r->elf, &names_index) == 0) {
@@ -185,24 +204,28 @@ static void read_sections(struct reader *r)
 		if (scn == NULL || gelf_getshdr(scn, &names) == NULL)
 			names = (GElf_Shdr){ 0 };
 	}
+	if (count > 0 && !fw_vec_reserve(&r->self->sections, count))
+		return false;
 	for (size_t i = 1; i < count; i++) {
 		Elf_Scn *scn = elf_getscn(r->elf, i);
 		if (scn == NULL || gelf_getshdr(scn, &sh) == NULL)
-			continue;
+			sh = (GElf_Shdr){ 0 };		// numbers of those behind it stay
+		if (!add_section(r, &sh, &names))
+			return false;
 		if (sh.sh_type == SHT_NOTE)
 			read_notes(r, sh.sh_offset, sh.sh_size, sh.sh_addralign);
-		if (sh.sh_type == SHT_NOBITS && (sh.sh_flags & SHF_ALLOC) &&
-		    (sh.sh_flags & SHF_EXECINSTR))
-			drop_absent_code(r, &sh);
+		if (sh.sh_type == SHT_NOBITS)
+			drop_absent(r, &sh);
 		if (sh.sh_type == SHT_PROGBITS && text.sh_size == 0 &&
-		    name_is_text(r, &names, sh.sh_name))
+		    is_text(r->self->sections.data[i - 1].name))
 			text = sh;
 	}
 	if (!r->have_id && text.sh_size > 0)
 		hash_text(r, &text);
+	return true;
 }
 
-static enum fw_code read_elf(struct fw_elf *self, struct fw_error *err)
+static enum fw_code read_elf(struct fw_elf *self, bool dwo, struct fw_error *err)
 {
 	const struct fw_file *f = &self->file;
 	if (f->size < SELFMAG || memcmp(f->data, ELFMAG, SELFMAG) != 0)
@@ -223,22 +246,26 @@ static enum fw_code read_elf(struct fw_elf *self, struct fw_error *err)
 				     f->size >= EI_NIDENT && other_order(f->data) };
 	if (elf_kind(r.elf) != ELF_K_ELF || gelf_getehdr(r.elf, &eh) == NULL) {
 		code = fw_fail(err, FW_MALFORMED, "offset 0x0", "broken ELF header");
-	} else if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN) {
+	} else if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN && !(dwo && eh.e_type == ET_REL)) {
 		code = fw_fail(err, FW_UNSUPPORTED, NULL,
 			       "an ELF file, but neither a program nor a library");
-	} else if (!read_segments(&r)) {
-		code = fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 	} else {
+		self->bytes = r.bytes;
 		self->entry = eh.e_entry;
-		read_sections(&r);
+		self->type = eh.e_type;
+		self->machine = eh.e_machine;
+		self->wide = f->data[EI_CLASS] == ELFCLASS64;
+		if (!read_segments(&r) || !read_sections(&r))
+			code = fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 	}
 	elf_end(r.elf);
 	return code;
 }
 
-static enum fw_code finish_open(struct fw_elf *self, struct fw_elf **ret, struct fw_error *err)
+static enum fw_code finish_open(struct fw_elf *self, bool dwo, struct fw_elf **ret,
+				struct fw_error *err)
 {
-	enum fw_code code = read_elf(self, err);
+	enum fw_code code = read_elf(self, dwo, err);
 	if (code != FW_OK) {
 		fw_elf_close(self);
 		return code;
@@ -247,18 +274,37 @@ static enum fw_code finish_open(struct fw_elf *self, struct fw_elf **ret, struct
 	return FW_OK;
 }
 
+static enum fw_code no_memory(struct fw_error *err)
+{
+	return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+}
+
 enum fw_code fw_elf_open(const char *path, struct fw_elf **ret, struct fw_error *err)
 {
 	struct fw_elf *self = calloc(1, sizeof(*self));
 	if (self == NULL)
-		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+		return no_memory(err);
 	enum fw_code code = fw_file_open(&self->file, path, FW_MAX_INPUT, err);
 	if (code != FW_OK) {
 		free(self);
 		return code;
 	}
 	self->own_file = true;
-	return finish_open(self, ret, err);
+	return finish_open(self, false, ret, err);
+}
+
+enum fw_code fw_elf_open_fd(int fd, bool dwo, struct fw_elf **ret, struct fw_error *err)
+{
+	struct fw_elf *self = calloc(1, sizeof(*self));
+	if (self == NULL)
+		return no_memory(err);
+	enum fw_code code = fw_file_open_fd(&self->file, fd, FW_MAX_INPUT, err);
+	if (code != FW_OK) {
+		free(self);
+		return code;
+	}
+	self->own_file = true;
+	return finish_open(self, dwo, ret, err);
 }
 
 enum fw_code fw_elf_open_bytes(const void *data, uint64_t size, struct fw_elf **ret,
@@ -266,17 +312,19 @@ enum fw_code fw_elf_open_bytes(const void *data, uint64_t size, struct fw_elf **
 {
 	struct fw_elf *self = calloc(1, sizeof(*self));
 	if (self == NULL)
-		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+		return no_memory(err);
 	self->file.data = data;
 	self->file.size = size;
-	return finish_open(self, ret, err);
+	return finish_open(self, false, ret, err);
 }
 
 void fw_elf_close(struct fw_elf *elf)
 {
 	if (elf == NULL)
 		return;
-	fw_vec_deinit(&elf->code);
+	fw_elf_drop_unpacked(elf);
+	fw_vec_deinit(&elf->sections);
+	fw_vec_deinit(&elf->loads);
 	if (elf->own_file)
 		fw_file_close(&elf->file);
 	free(elf);
@@ -302,21 +350,59 @@ bool fw_elf_entry(const struct fw_elf *elf, uint64_t *ret)
 
 bool fw_elf_has_code(const struct fw_elf *elf)
 {
-	return elf->code.count > 0;
+	for (size_t i = 0; i < elf->loads.count; i++) {
+		if (elf->loads.data[i].executable)
+			return true;
+	}
+	return false;
 }
 
 bool fw_elf_code(const struct fw_elf *elf, uint64_t offset, uint8_t *out, uint64_t n)
 {
-	for (size_t i = 0; i < elf->code.count; i++) {
-		const struct segment *s = &elf->code.data[i];
-		if (offset < s->start || offset >= s->end)
+	uint64_t address;
+	if (__builtin_add_overflow(elf->base, offset, &address))
+		return false;
+	for (size_t i = 0; i < elf->loads.count; i++) {
+		const struct fw_elf_load *l = &elf->loads.data[i];
+		if (!l->executable || address < l->address || address >= l->end)
 			continue;
-		if (n > s->end - offset)
+		if (n > l->end - address)
 			return false;
-		memcpy(out, elf->file.data + s->file_offset + (offset - s->start), n);
+		memcpy(out, elf->file.data + l->file_offset + (address - l->address), n);
 		return true;
 	}
 	return false;
+}
+
+static enum fw_cpu_id cpu_id(uint16_t machine, bool wide)
+{
+	switch (machine) {
+	case EM_386: return FW_CPU_X86;
+	case EM_X86_64: return wide ? FW_CPU_AMD64 : FW_CPU_UNKNOWN;	// x32 is another ABI
+	case EM_ARM: return FW_CPU_ARM;
+	case EM_AARCH64: return wide ? FW_CPU_ARM64 : FW_CPU_UNKNOWN;
+	case EM_PPC: return FW_CPU_PPC;
+	case EM_PPC64: return FW_CPU_PPC64;
+	case EM_SPARC: case EM_SPARC32PLUS: return FW_CPU_SPARC;
+	case EM_MIPS: return wide ? FW_CPU_MIPS64 : FW_CPU_MIPS;
+	case EM_RISCV: return wide ? FW_CPU_RISCV64 : FW_CPU_RISCV32;
+	default: return FW_CPU_UNKNOWN;
+	}
+}
+
+const struct fw_cpu *fw_elf_cpu(const struct fw_elf *elf)
+{
+	return fw_cpu_get(cpu_id(elf->machine, elf->wide));
+}
+
+uint64_t fw_elf_base(const struct fw_elf *elf)
+{
+	return elf->base;
+}
+
+unsigned fw_elf_word_size(const struct fw_elf *elf)
+{
+	return elf->wide ? 8 : 4;
 }
 
 /*

@@ -43,6 +43,7 @@ enum {
 };
 
 #define FW_MAX_INPUT (UINT64_C(4) << 30)	// bytes from stdin or of a decompressed file
+#define FW_MAX_ELF_UNPACKED (UINT64_C(4) << 30)	// bytes of one ELF file's compressed sections
 #define FW_READ_BELOW (UINT64_C(64) << 20)	// smaller files are read, larger ones mapped
 
 #endif

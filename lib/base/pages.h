@@ -7,7 +7,7 @@
 /**
  * Growable bytes in anonymous pages of their own. Growing moves page tables,
  * not bytes, and pages that were never written cost nothing, so a generous
- * guess of the size is harmless. One owner at a time. Private to lib/base.
+ * guess of the size is harmless. One owner at a time.
  */
 struct fw_pages {
 	uint8_t *data;		// NULL: nothing mapped yet

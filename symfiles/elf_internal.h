@@ -1,0 +1,65 @@
+#ifndef FW_SYMFILES_ELF_INTERNAL_H
+#define FW_SYMFILES_ELF_INTERNAL_H
+
+#include "lib/base/pages.h"
+#include "lib/base/vec.h"
+#include "symfiles/elf_file.h"
+
+/** A section header in the host's form. */
+struct fw_elf_shdr {
+	struct fw_str name;		// in the file's own bytes; {"", 0}: none
+	uint32_t type, link, info;
+	uint64_t flags, address, offset, size, entry_size;
+};
+
+/** A PT_LOAD whose bytes are in the file (a debug file's are not). */
+struct fw_elf_load {
+	uint64_t address, end;		// link-time addresses of the bytes that are there
+	uint64_t file_offset;
+	bool executable;
+};
+
+/** A section that was unpacked once. */
+struct fw_elf_unpacked {
+	uint32_t section;
+	bool bad;
+	struct fw_pages pages;
+};
+
+struct fw_elf {
+	struct fw_file file;
+	struct fw_bytes bytes;		// the same with the file's byte order
+	struct fw_ident debug_id, code_id;
+	FW_VEC(struct fw_elf_load) loads;
+	FW_VEC(struct fw_elf_shdr) sections;	// number 0 is section 1
+	FW_VEC(struct fw_elf_unpacked) unpacked;
+	uint64_t unpacked_bytes;	// of all of them
+	uint64_t base;			// page of the lowest PT_LOAD
+	uint64_t entry;			// e_entry; 0: none
+	uint64_t eh_frame_hdr, eh_frame_hdr_size;	// addresses; size 0: none
+	uint64_t dynamic, dynamic_size;
+	uint16_t type, machine;
+	bool wide;
+	bool own_file;			// file is ours to close
+};
+
+/**
+ * Open from a descriptor, which stays the caller's; with @p dwo also a relocatable
+ * object, as split DWARF files are.
+ */
+FW_MUST_CHECK enum fw_code fw_elf_open_fd(int fd, bool dwo, struct fw_elf **ret,
+					  struct fw_error *err);
+
+/** True for the name of a section of GNU's old compression, ".zdebug_x" for ".debug_x". */
+bool fw_elf_is_zdebug(struct fw_str name, const char *plain);
+
+/**
+ * Contents of section number i of elf->sections, unpacked where needed. False as
+ * fw_elf_section().
+ */
+bool fw_elf_section_bytes(struct fw_elf *elf, size_t i, struct fw_bytes *ret);
+
+/** Free what was unpacked. */
+void fw_elf_drop_unpacked(struct fw_elf *elf);
+
+#endif
