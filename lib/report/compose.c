@@ -101,7 +101,8 @@ static void finish_modules(struct fw_report *r)
 	struct fw_symbol_key key;
 	for (uint32_t i = 0; i < r->num_modules; i++) {
 		struct fw_report_module *m = &r->modules[i];
-		if (m->symbols->status == FW_SYMBOLS_NOT_SEARCHED) {
+		// What only a repeated walk or a look at a candidate loaded was not needed.
+		if (!m->on_stack) {
 			module_key(r, i, &key);
 			m->symbols = fw_symbols_look_up(r->private->symbols, &key);
 		}
