@@ -40,6 +40,14 @@ static const struct { enum fw_cpu_id cpu; const char *name; uint8_t number; } na
 	{ FW_CPU_AMD64, "$eax", FW_NO_REG }, { FW_CPU_AMD64, ".cfa", FW_NO_REG },
 	{ FW_CPU_X86, "$rsp", FW_NO_REG }, { FW_CPU_ARM64, "x31", FW_NO_REG },
 	{ FW_CPU_ARM64, "x", FW_NO_REG }, { FW_CPU_PPC, "r1", FW_NO_REG },
+	// MIPS psABI, figure 3-18
+	{ FW_CPU_MIPS, "$v0", 2 }, { FW_CPU_MIPS, "s0", 16 }, { FW_CPU_MIPS64, "gp", 28 },
+	{ FW_CPU_MIPS, "sp", 29 }, { FW_CPU_MIPS64, "fp", 30 }, { FW_CPU_MIPS, "ra", 31 },
+	// Power ELF V2, section 2.4; RISC-V psABI and s390x supplement, register numbers
+	{ FW_CPU_PPC64, "r1", 1 }, { FW_CPU_PPC64, "r31", 31 }, { FW_CPU_RISCV64, "ra", 1 },
+	{ FW_CPU_RISCV64, "s0", 8 }, { FW_CPU_RISCV64, "t6", 31 }, { FW_CPU_S390X, "r15", 15 },
+	{ FW_CPU_S390X, "f0", 16 }, { FW_CPU_S390X, "f1", 20 }, { FW_CPU_S390X, "f8", 24 },
+	{ FW_CPU_S390X, "f15", 31 },
 	{ FW_CPU_UNKNOWN, "pc", FW_NO_REG },
 };
 
@@ -60,9 +68,10 @@ END_TEST
 
 START_TEST(every_canonical_name_is_found_at_its_index)
 {
-	for (int id = FW_CPU_X86; id <= FW_CPU_ARM64; id++) {
+	for (int id = FW_CPU_X86; id <= FW_CPU_S390X; id++) {
 		const struct fw_cpu *cpu = fw_cpu_get((enum fw_cpu_id)id);
-		ck_assert_uint_gt(cpu->num_regs, 0);
+		ck_assert(cpu->num_regs > 0 || id == FW_CPU_PPC || id == FW_CPU_SPARC ||
+			  id == FW_CPU_RISCV32);
 		ck_assert_uint_le(cpu->num_regs, FW_CPU_REGS);
 		for (uint8_t i = 0; i < cpu->num_regs; i++)
 			ck_assert_uint_eq(fw_cpu_reg(cpu, str(cpu->reg_names[i])), i);
@@ -101,7 +110,30 @@ START_TEST(roles_and_callee_saved_registers)
 }
 END_TEST
 
-START_TEST(only_arms_have_a_link_register)
+static const struct { enum fw_cpu_id cpu; uint64_t number; const char *name; } dwarf_numbers[] = {
+	{ FW_CPU_X86, 8, "eip" }, { FW_CPU_X86, 10, NULL },
+	{ FW_CPU_AMD64, 16, "rip" }, { FW_CPU_AMD64, 17, NULL },	// xmm0
+	{ FW_CPU_ARM, 15, "r15" }, { FW_CPU_ARM, 16, NULL },
+	{ FW_CPU_ARM64, 32, "pc" }, { FW_CPU_ARM64, 34, NULL },	// RA_SIGN_STATE
+	{ FW_CPU_MIPS, 31, "ra" }, { FW_CPU_MIPS64, 32, NULL },	// f0
+	{ FW_CPU_PPC64, 31, "r31" }, { FW_CPU_PPC64, 32, NULL }, { FW_CPU_PPC64, 65, "lr" },
+	{ FW_CPU_RISCV64, 31, "x31" }, { FW_CPU_RISCV64, 32, NULL },
+	{ FW_CPU_S390X, 31, "f15" }, { FW_CPU_S390X, 32, NULL },
+	{ FW_CPU_PPC, 1, NULL }, { FW_CPU_AMD64, UINT64_MAX, NULL }, { FW_CPU_AMD64, 256, NULL },
+};
+
+START_TEST(dwarf_numbers_name_registers)
+{
+	const struct fw_cpu *cpu = fw_cpu_get(dwarf_numbers[_i].cpu);
+	uint8_t reg = fw_cpu_dwarf_reg(cpu, dwarf_numbers[_i].number);
+	if (dwarf_numbers[_i].name)
+		ck_assert_str_eq(cpu->reg_names[reg], dwarf_numbers[_i].name);
+	else
+		ck_assert_uint_eq(reg, FW_NO_REG);
+}
+END_TEST
+
+START_TEST(intel_has_no_link_register)
 {
 	ck_assert_uint_eq(fw_cpu_get(FW_CPU_X86)->lr, FW_NO_REG);
 	ck_assert_uint_eq(fw_cpu_get(FW_CPU_AMD64)->lr, FW_NO_REG);
@@ -135,7 +167,7 @@ START_TEST(unknown_ids_give_the_unknown_cpu)
 	ck_assert_str_eq(fw_cpu_get(FW_CPU_UNKNOWN)->name, "unknown");
 	ck_assert_str_eq(fw_cpu_get((enum fw_cpu_id)99)->name, "unknown");
 	ck_assert_str_eq(fw_cpu_get((enum fw_cpu_id)-1)->name, "unknown");
-	for (int id = 0; id <= FW_CPU_RISCV64; id++) {
+	for (int id = 0; id <= FW_CPU_S390X; id++) {
 		ck_assert_int_eq(fw_cpu_get((enum fw_cpu_id)id)->id, id);
 		ck_assert_ptr_nonnull(fw_cpu_get((enum fw_cpu_id)id)->sym_names);
 		ck_assert_ptr_nonnull(fw_cpu_get((enum fw_cpu_id)id)->aliases);
@@ -151,7 +183,8 @@ Suite *cpu_suite(void)
 	tcase_add_test(tc, a_name_with_a_nul_in_it_is_no_register);
 	tcase_add_test(tc, every_canonical_name_is_found_at_its_index);
 	tcase_add_loop_test(tc, roles_and_callee_saved_registers, 0, ARRAY_SIZE(roles));
-	tcase_add_test(tc, only_arms_have_a_link_register);
+	tcase_add_loop_test(tc, dwarf_numbers_name_registers, 0, ARRAY_SIZE(dwarf_numbers));
+	tcase_add_test(tc, intel_has_no_link_register);
 	tcase_add_loop_test(tc, architecture_words_of_module_lines, 0, ARRAY_SIZE(words));
 	tcase_add_test(tc, unknown_ids_give_the_unknown_cpu);
 	suite_add_tcase(s, tc);

@@ -58,11 +58,86 @@ static const struct fw_reg_alias arm64_aliases[] = {
 	{ "fp", ARM64_X29 }, { "lr", ARM64_X30 }, { NULL, FW_NO_REG },
 };
 
+/*
+ * mips, mips64: System V psABI MIPS RISC Processor Supplement, 3rd edition,
+ * "Registers and the Stack Frame" (figure 3-18; o32's names, n64 numbers the
+ * same registers). DWARF numbers 0-31 are the general registers, 32-63 floating
+ * point, so pc has a slot only. Callee-saved: s0-s7 and fp (sp is set from the CFA).
+ */
+enum { MIPS_S0 = 16, MIPS_SP = 29, MIPS_FP = 30, MIPS_RA = 31, MIPS_PC = 32 };
+static const char *const mips_regs[] = {
+	"zero", "at", "v0", "v1", "a0", "a1", "a2", "a3", "t0", "t1", "t2", "t3",
+	"t4", "t5", "t6", "t7", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7",
+	"t8", "t9", "k0", "k1", "gp", "sp", "fp", "ra", "pc",
+};
+static const struct fw_reg_alias mips_aliases[] = {
+	{ "s8", MIPS_FP }, { "lr", MIPS_RA }, { NULL, FW_NO_REG },
+};
+
+/*
+ * ppc64: 64-Bit ELF V2 ABI for Power 1.5, section 2.4 "DWARF Definition": 0-31
+ * are r0-r31, 65 is lr. Roles and callee-saved r14-r31: section 2.2.2 "Register
+ * Usage" (r1, the stack pointer, is set from the CFA).
+ */
+enum { PPC64_SP = 1, PPC64_R14 = 14, PPC64_R31 = 31, PPC64_LR = 32, PPC64_PC = 33,
+       PPC64_DWARF_LR = 65 };
+static const char *const ppc64_regs[] = {
+	"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11",
+	"r12", "r13", "r14", "r15", "r16", "r17", "r18", "r19", "r20", "r21",
+	"r22", "r23", "r24", "r25", "r26", "r27", "r28", "r29", "r30", "r31",
+	"lr", "pc",
+};
+static const struct fw_reg_alias ppc64_aliases[] = {
+	{ "sp", PPC64_SP }, { NULL, FW_NO_REG },
+};
+
+/*
+ * riscv64: RISC-V ELF psABI 1.0, "DWARF Register Numbers": 0-31 are x0-x31, 32-63
+ * floating point, so pc has a slot only. Names and callee-saved s0-s11: "Integer
+ * Register Convention" (sp is set from the CFA).
+ */
+enum { RISCV_RA = 1, RISCV_SP = 2, RISCV_S0 = 8, RISCV_S2 = 18, RISCV_PC = 32 };
+static const char *const riscv_regs[] = {
+	"x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11",
+	"x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",
+	"x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30", "x31", "pc",
+};
+static const struct fw_reg_alias riscv_aliases[] = {
+	{ "zero", 0 }, { "ra", RISCV_RA }, { "sp", RISCV_SP }, { "gp", 3 }, { "tp", 4 },
+	{ "t0", 5 }, { "t1", 6 }, { "t2", 7 }, { "s0", RISCV_S0 }, { "fp", RISCV_S0 },
+	{ "s1", 9 }, { "a0", 10 }, { "a1", 11 }, { "a2", 12 }, { "a3", 13 }, { "a4", 14 },
+	{ "a5", 15 }, { "a6", 16 }, { "a7", 17 }, { "s2", 18 }, { "s3", 19 }, { "s4", 20 },
+	{ "s5", 21 }, { "s6", 22 }, { "s7", 23 }, { "s8", 24 }, { "s9", 25 }, { "s10", 26 },
+	{ "s11", 27 }, { "t3", 28 }, { "t4", 29 }, { "t5", 30 }, { "t6", 31 },
+	{ NULL, FW_NO_REG },
+};
+
+/*
+ * s390x: ELF Application Binary Interface s390x Supplement 1.6, section "DWARF
+ * Register Number Mapping": 0-15 are r0-r15, 16-31 floating point in the order
+ * f0 f2 f4 f6 f1 ...: leaf functions keep general registers there, so they have
+ * slots. Roles and callee-saved r6-r13, f8-f15: section 1.2.1 "Registers" (r15,
+ * the stack pointer, is set from the CFA).
+ */
+enum { S390X_R6 = 6, S390X_FP = 11, S390X_LR = 14, S390X_SP = 15, S390X_F8 = 24, S390X_PC = 32 };
+static const char *const s390x_regs[] = {
+	"r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11",
+	"r12", "r13", "r14", "r15", "f0", "f2", "f4", "f6", "f1", "f3", "f5", "f7",
+	"f8", "f10", "f12", "f14", "f9", "f11", "f13", "f15", "pc",
+};
+static const struct fw_reg_alias s390x_aliases[] = {
+	{ "lr", S390X_LR }, { "sp", S390X_SP }, { NULL, FW_NO_REG },
+};
+
+static_assert(ARRAY_SIZE(mips_regs) == MIPS_PC + 1, "mips ends with pc, 32");
+static_assert(ARRAY_SIZE(ppc64_regs) == PPC64_PC + 1, "ppc64 ends with pc, 33");
+static_assert(ARRAY_SIZE(riscv_regs) == RISCV_PC + 1, "riscv64 ends with pc, 32");
+static_assert(ARRAY_SIZE(s390x_regs) == S390X_PC + 1, "s390x ends with pc, 32");
 static_assert(ARRAY_SIZE(x86_regs) == 10, "x86 ends with eflags, 9");
 static_assert(ARRAY_SIZE(amd64_regs) == AMD64_RIP + 1, "amd64 ends with rip, 16");
 static_assert(ARRAY_SIZE(arm_regs) == ARM_R15 + 2, "arm ends with cpsr, 16");
 static_assert(ARRAY_SIZE(arm64_regs) == ARM64_PC + 1, "arm64 ends with pc, 32");
-static_assert(ARRAY_SIZE(arm64_regs) <= FW_CPU_REGS, "the longest table fits a register map");
+static_assert(ARRAY_SIZE(ppc64_regs) <= FW_CPU_REGS, "the longest table fits a register map");
 
 static const struct fw_reg_alias no_aliases[] = { { NULL, FW_NO_REG } };
 
@@ -77,11 +152,23 @@ static const struct fw_reg_alias no_aliases[] = { { NULL, FW_NO_REG } };
 	.sym_names = NAMES(__VA_ARGS__), \
 }
 
+// A call fills its delay slot: eight bytes before the return address.
+#define MIPS(cpu_id, cpu_name, bytes) { \
+	.id = cpu_id, .name = cpu_name, .word_size = bytes, \
+	.num_regs = ARRAY_SIZE(mips_regs), .dwarf_regs = MIPS_PC, \
+	.reg_names = mips_regs, .aliases = mips_aliases, \
+	.pc = MIPS_PC, .sp = MIPS_SP, .fp = MIPS_FP, .lr = MIPS_RA, \
+	.call_back = 8, .word_mask = (bytes) == 4 ? UINT32_MAX : UINT64_MAX, \
+	.callee_saved = UINT64_C(0xff) << MIPS_S0 | BIT(MIPS_FP), \
+	.sym_names = NAMES(cpu_name), \
+}
+
 static const struct fw_cpu cpus[] = {
 	NAMED(FW_CPU_UNKNOWN, "unknown", 8, NULL),
 	[FW_CPU_X86] = {
 		.id = FW_CPU_X86, .name = "x86", .word_size = 4,
-		.num_regs = ARRAY_SIZE(x86_regs), .reg_names = x86_regs, .aliases = no_aliases,
+		.num_regs = ARRAY_SIZE(x86_regs), .dwarf_regs = ARRAY_SIZE(x86_regs),
+		.reg_names = x86_regs, .aliases = no_aliases,
 		.pc = X86_EIP, .sp = X86_ESP, .fp = X86_EBP, .lr = FW_NO_REG,
 		.call_back = 1, .word_mask = UINT32_MAX,
 		.callee_saved = BIT(X86_EBX) | BIT(X86_EBP) | BIT(X86_ESI) | BIT(X86_EDI),
@@ -89,7 +176,8 @@ static const struct fw_cpu cpus[] = {
 	},
 	[FW_CPU_AMD64] = {
 		.id = FW_CPU_AMD64, .name = "amd64", .word_size = 8,
-		.num_regs = ARRAY_SIZE(amd64_regs), .reg_names = amd64_regs, .aliases = no_aliases,
+		.num_regs = ARRAY_SIZE(amd64_regs), .dwarf_regs = ARRAY_SIZE(amd64_regs),
+		.reg_names = amd64_regs, .aliases = no_aliases,
 		.pc = AMD64_RIP, .sp = AMD64_RSP, .fp = AMD64_RBP, .lr = FW_NO_REG,
 		.call_back = 1, .word_mask = UINT64_MAX,
 		.callee_saved = BIT(AMD64_RBX) | BIT(AMD64_RBP) | UINT64_C(0xf) << AMD64_R12,
@@ -97,7 +185,8 @@ static const struct fw_cpu cpus[] = {
 	},
 	[FW_CPU_ARM] = {
 		.id = FW_CPU_ARM, .name = "arm", .word_size = 4,
-		.num_regs = ARRAY_SIZE(arm_regs), .reg_names = arm_regs, .aliases = arm_aliases,
+		.num_regs = ARRAY_SIZE(arm_regs), .dwarf_regs = ARM_R15 + 1,
+		.reg_names = arm_regs, .aliases = arm_aliases,
 		.pc = ARM_R15, .sp = ARM_R13, .fp = ARM_R11, .lr = ARM_R14,
 		.call_back = 2, .word_mask = UINT32_MAX,
 		.callee_saved = UINT64_C(0xff) << ARM_R4,
@@ -107,20 +196,45 @@ static const struct fw_cpu cpus[] = {
 	},
 	[FW_CPU_ARM64] = {
 		.id = FW_CPU_ARM64, .name = "arm64", .word_size = 8,
-		.num_regs = ARRAY_SIZE(arm64_regs), .reg_names = arm64_regs,
-		.aliases = arm64_aliases,
+		.num_regs = ARRAY_SIZE(arm64_regs), .dwarf_regs = ARRAY_SIZE(arm64_regs),
+		.reg_names = arm64_regs, .aliases = arm64_aliases,
 		.pc = ARM64_PC, .sp = ARM64_SP, .fp = ARM64_X29, .lr = ARM64_X30,
 		.call_back = 4, .word_mask = UINT64_MAX,
 		.callee_saved = UINT64_C(0x7ff) << ARM64_X19,
 		.sym_names = NAMES("arm64", "arm64e", "aarch64"),
 	},
 	NAMED(FW_CPU_PPC, "ppc", 4, "ppc", "powerpc"),
-	NAMED(FW_CPU_PPC64, "ppc64", 8, "ppc64", "powerpc64"),
+	[FW_CPU_PPC64] = {
+		.id = FW_CPU_PPC64, .name = "ppc64", .word_size = 8,
+		.num_regs = ARRAY_SIZE(ppc64_regs), .dwarf_regs = PPC64_R31 + 1,
+		.dwarf_lr = PPC64_DWARF_LR, .reg_names = ppc64_regs, .aliases = ppc64_aliases,
+		.pc = PPC64_PC, .sp = PPC64_SP, .fp = PPC64_R31, .lr = PPC64_LR,
+		.call_back = 4, .word_mask = UINT64_MAX,
+		.callee_saved = UINT64_C(0x3ffff) << PPC64_R14,
+		.sym_names = NAMES("ppc64", "powerpc64"),
+	},
 	NAMED(FW_CPU_SPARC, "sparc", 4, "sparc"),
-	NAMED(FW_CPU_MIPS, "mips", 4, "mips"),
-	NAMED(FW_CPU_MIPS64, "mips64", 8, "mips64"),
+	[FW_CPU_MIPS] = MIPS(FW_CPU_MIPS, "mips", 4),
+	[FW_CPU_MIPS64] = MIPS(FW_CPU_MIPS64, "mips64", 8),
 	NAMED(FW_CPU_RISCV32, "riscv", 4, "riscv", "riscv32"),
-	NAMED(FW_CPU_RISCV64, "riscv64", 8, "riscv64"),
+	[FW_CPU_RISCV64] = {
+		.id = FW_CPU_RISCV64, .name = "riscv64", .word_size = 8,
+		.num_regs = ARRAY_SIZE(riscv_regs), .dwarf_regs = RISCV_PC,
+		.reg_names = riscv_regs, .aliases = riscv_aliases,
+		.pc = RISCV_PC, .sp = RISCV_SP, .fp = RISCV_S0, .lr = RISCV_RA,
+		.call_back = 2, .word_mask = UINT64_MAX,
+		.callee_saved = UINT64_C(3) << RISCV_S0 | UINT64_C(0x3ff) << RISCV_S2,
+		.sym_names = NAMES("riscv64"),
+	},
+	[FW_CPU_S390X] = {
+		.id = FW_CPU_S390X, .name = "s390x", .word_size = 8,
+		.num_regs = ARRAY_SIZE(s390x_regs), .dwarf_regs = S390X_PC,
+		.reg_names = s390x_regs, .aliases = s390x_aliases,
+		.pc = S390X_PC, .sp = S390X_SP, .fp = S390X_FP, .lr = S390X_LR,
+		.call_back = 2, .word_mask = UINT64_MAX,
+		.callee_saved = UINT64_C(0xff) << S390X_R6 | UINT64_C(0xff) << S390X_F8,
+		.sym_names = NAMES("s390x"),
+	},
 };
 
 const struct fw_cpu *fw_cpu_get(enum fw_cpu_id id)

@@ -112,7 +112,7 @@ const char *md_context(const struct md_reader *md, uint64_t offset, uint64_t siz
 	const struct context_layout *layout = NULL;
 	struct fw_bytes c;
 	uint32_t flags;
-	if (cpu->num_regs == 0)
+	if (cpu->id < FW_CPU_X86 || cpu->id > FW_CPU_ARM64)
 		return "registers of this CPU are not read";
 	if (size == 0)
 		return "no context was recorded";

@@ -350,6 +350,7 @@ static const struct fw_walk_arch *arch_of(enum fw_cpu_id id)
 	case FW_CPU_ARM64: return &fw_walk_arch_arm64;
 	case FW_CPU_UNKNOWN: case FW_CPU_PPC: case FW_CPU_PPC64: case FW_CPU_SPARC:
 	case FW_CPU_MIPS: case FW_CPU_MIPS64: case FW_CPU_RISCV32: case FW_CPU_RISCV64:
+	case FW_CPU_S390X:
 		break;
 	}
 	return NULL;
