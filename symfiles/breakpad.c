@@ -5,7 +5,7 @@
 #include "lib/base/arena.h"
 #include "symfiles/breakpad_loader.h"
 
-enum { DROP_STEP = 4 << 20 };	// bytes between two fw_file_drop()s
+enum { DROP_STEP = 256 << 10 };	// bytes between two fw_file_drop()s
 
 static const char utf8_bom[] = { '\xef', '\xbb', '\xbf' };
 

@@ -58,6 +58,10 @@ const char *fw_sym_line_run(struct fw_sym_loader *l, const char *text, const cha
 	uint64_t line_end = l->line_end;
 	const uint64_t func_end = l->func_end;
 	const uint8_t *p = (const uint8_t *)text, *stop = (const uint8_t *)end;
+	if (!fw_vec_reserve(&b->lines, 2)) {
+		l->failed = FW_NO_MEMORY;
+		return text;
+	}
 	struct fw_line *out = b->lines.data + b->lines.count;
 	struct fw_line *full = b->lines.data + b->lines.capacity;
 	uint32_t taken = 0;

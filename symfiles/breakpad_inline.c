@@ -266,6 +266,8 @@ static bool emit_depth(struct fw_sym_loader *l, const struct fw_sym_inline *a, s
 {
 	struct fw_builder *b = l->b;
 	size_t end = b->inlines.count;
+	if (n == 0)
+		return true;
 	if (!fw_vec_reserve(&b->inlines, n + (end - up)))
 		return false;
 	const struct fw_inline *callers = b->inlines.data;

@@ -21,7 +21,7 @@ static void forge(uint8_t *block, size_t size)
 	h->num_sections = FW_SEC_COUNT;
 	while (end > sizeof(*h) && end + (fw_block_chunks(end) + 1) * 8 > size)
 		end -= FW_BLOCK_ALIGN;
-	if (end < sizeof(*h))
+	if (end < sizeof(*h) || end + (fw_block_chunks(end) + 1) * 8 > size)
 		return;
 	h->hash_offset = end;
 	h->block_size = end + (fw_block_chunks(end) + 1) * 8;
