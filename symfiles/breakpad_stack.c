@@ -307,18 +307,18 @@ static enum fw_code build_range(struct fw_sym_loader *l, const struct fw_span *r
 	struct fw_cfi_init *init = &l->inits.data[range->item];
 	struct fw_cfi_builder *cfi = &l->b->cfi;
 	enum fw_code code = fw_cfi_append(cfi, range->start, init->row);
-	const struct fw_cfi_delta *d = l->deltas.data + *next_delta;
-	const struct fw_cfi_delta *end = l->deltas.data + l->deltas.count;
-	for (; d < end && d->addr < range->start; d++)
+	size_t i = *next_delta, n = l->deltas.count;
+	const struct fw_cfi_delta *d = l->deltas.data;
+	for (; i < n && d[i].addr < range->start; i++)
 		fw_diag_add(&l->b->diag, FW_DIAG_ORPHAN, 0);
-	for (; d < end && d->addr < range->end && code == FW_OK; d++) {
-		if (d + 1 < end && d[1].addr == d->addr)
+	for (; i < n && d[i].addr < range->end && code == FW_OK; i++) {
+		if (i + 1 < n && d[i + 1].addr == d[i].addr)
 			continue;	// the last one at an address wins
-		code = next_row(l, init->row, d->delta, &init->row);
+		code = next_row(l, init->row, d[i].delta, &init->row);
 		if (code == FW_OK)
-			code = fw_cfi_append(cfi, d->addr, init->row);
+			code = fw_cfi_append(cfi, d[i].addr, init->row);
 	}
-	*next_delta = (size_t)(d - l->deltas.data);
+	*next_delta = i;
 	return code ? code : fw_cfi_append(cfi, range->end, 0);
 }
 
