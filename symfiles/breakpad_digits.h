@@ -10,7 +10,7 @@
  */
 
 /** Value of a hex digit, or what else a byte is to a record of numbers. */
-enum { FW_SYM_BLANK = 16, FW_SYM_EOL = 17, FW_SYM_OTHER = 18 };
+enum { FW_SYM_BLANK = 16, FW_SYM_EOL = 17, FW_SYM_CR = 18, FW_SYM_OTHER = 19 };
 extern const uint8_t fw_sym_class[256];
 
 enum { FW_SYM_DIGITS = 15 };	// of a number that surely fits, even a sum of two

@@ -10,7 +10,7 @@
 #define O FW_SYM_OTHER
 #define OTHER_16 O, O, O, O, O, O, O, O, O, O, O, O, O, O, O, O
 const uint8_t fw_sym_class[256] = {
-	O, O, O, O, O, O, O, O, O, FW_SYM_BLANK, FW_SYM_EOL, O, O, FW_SYM_EOL, O, O,
+	O, O, O, O, O, O, O, O, O, FW_SYM_BLANK, FW_SYM_EOL, O, O, FW_SYM_CR, O, O,
 	OTHER_16,
 	FW_SYM_BLANK, O, O, O, O, O, O, O, O, O, O, O, O, O, O, O,
 	0, 1, 2, 3, 4, 5, 6, 7, 8, 9, O, O, O, O, O, O,
@@ -42,14 +42,13 @@ static inline const uint8_t *plain_line(const uint8_t *p, struct line *ret)
 	if (end != FW_SYM_BLANK)
 		return NULL;
 	p = fw_sym_run_dec(c + 1, &ret->file, &end);
-	if (end != FW_SYM_EOL)
-		return NULL;
 	// Of 20 bytes none of four numbers has more than FW_SYM_DIGITS.
 	if (p - start > 20 && ((a - start) > FW_SYM_DIGITS || (b - a - 1) > FW_SYM_DIGITS ||
 			       (c - b - 1) > FW_SYM_DIGITS || (p - c - 1) > FW_SYM_DIGITS))
 		return NULL;
-	p += *p == '\r';
-	return *p == '\n' ? p + 1 : NULL;
+	if (end == FW_SYM_EOL)
+		return p + 1;
+	return end == FW_SYM_CR && p[1] == '\n' ? p + 2 : NULL;
 }
 
 const char *fw_sym_line_run(struct fw_sym_loader *l, const char *text, const char *end)

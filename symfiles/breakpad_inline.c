@@ -142,7 +142,7 @@ static inline const uint8_t *plain_ranges(struct fw_sym_loader *l, const uint8_t
 		if (end != FW_SYM_BLANK)
 			return NULL;
 		p = fw_sym_run_hex(p + 1, &size, &end);
-		if (end > FW_SYM_EOL || p - first > FW_SYM_DIGITS + 2 || start < func_start ||
+		if (end > FW_SYM_CR || p - first > FW_SYM_DIGITS + 2 || start < func_start ||
 		    start + size > func_end || size == 0 ||
 		    !push_range(l, call, start, start + size))
 			return NULL;
@@ -205,8 +205,6 @@ static inline bool disjoint(const struct fw_sym_inline *a, size_t n)
 /** Sort the entries of one depth, which nearly are; false: some overlap. */
 static bool sort_depth(struct fw_sym_inline *a, size_t n)
 {
-	if (disjoint(a, n))
-		return true;
 	size_t moves = 16 * n + 64;
 	for (size_t i = 1; i < n; i++) {
 		struct fw_sym_inline x = a[i];
@@ -308,14 +306,18 @@ static bool emit_outermost(struct fw_sym_loader *l, const struct fw_sym_inline *
 	return true;
 }
 
-/** Lay the entries of all depths, l->by_depth[at[d] .. at[d + 1]), into the image. */
-static enum fw_code lay_inlines(struct fw_sym_loader *l, const uint32_t *at)
+/**
+ * Lay the entries of all depths, l->by_depth[at[d] .. at[d + 1]), into the image;
+ * unordered[d]: they are not disjoint and ascending as they stand.
+ */
+static enum fw_code lay_inlines(struct fw_sym_loader *l, const uint32_t *at,
+				const bool *unordered)
 {
 	size_t up = 0;
 	for (uint32_t d = 0; d <= l->inline_max; d++) {
 		struct fw_sym_inline *a = l->by_depth.data + at[d];
 		size_t n = at[d + 1] - at[d], first = l->b->inlines.count;
-		if (!sort_depth(a, n)) {
+		if (unordered[d] && !sort_depth(a, n)) {
 			enum fw_code code = flatten_depth(l, a, n);
 			if (code)
 				return code;
@@ -329,9 +331,33 @@ static enum fw_code lay_inlines(struct fw_sym_loader *l, const uint32_t *at)
 	return FW_OK;
 }
 
+struct depth {
+	uint32_t next;		// place of its next entry in l->by_depth
+	uint32_t end;		// where the last one's range ends
+};
+
+static void sort_by_depth(struct fw_sym_loader *l, const uint32_t *at, bool *unordered)
+{
+	struct depth depths[FW_MAX_INLINE_DEPTH];
+	struct fw_sym_inline *out = l->by_depth.data;
+	for (uint32_t d = 0; d <= l->inline_max; d++) {
+		depths[d] = (struct depth){ at[d], 0 };
+		unordered[d] = false;
+	}
+	const struct fw_sym_inline *e = l->inlines.data, *end = e + l->inlines.count;
+	for (; e < end; e++) {
+		struct depth *d = &depths[e->call.depth];
+		if (e->call.start < d->end)
+			unordered[e->call.depth] = true;
+		d->end = e->call.start + e->call.size;
+		out[d->next++] = *e;
+	}
+}
+
 void fw_sym_end_inlines(struct fw_sym_loader *l, struct fw_func *f)
 {
-	uint32_t at[FW_MAX_INLINE_DEPTH + 2], next[FW_MAX_INLINE_DEPTH + 1];
+	uint32_t at[FW_MAX_INLINE_DEPTH + 1];
+	bool unordered[FW_MAX_INLINE_DEPTH];
 	size_t n = l->inlines.count, first = l->b->inlines.count;
 	f->first_inline = (uint32_t)first;
 	f->num_inlines = 0;
@@ -342,10 +368,8 @@ void fw_sym_end_inlines(struct fw_sym_loader *l, struct fw_func *f)
 		return;
 	}
 	count_depths(l, at);
-	memcpy(next, at, (l->inline_max + 1) * sizeof(*next));
-	for (size_t i = 0; i < n; i++)
-		l->by_depth.data[next[l->inlines.data[i].call.depth]++] = l->inlines.data[i];
-	l->failed = lay_inlines(l, at);
+	sort_by_depth(l, at, unordered);
+	l->failed = lay_inlines(l, at, unordered);
 	l->inlines.count = 0;
 	if (l->b->inlines.count > UINT32_MAX)
 		l->failed = FW_LIMIT;

@@ -48,6 +48,8 @@ extern const uint8_t fw_section_element[FW_SEC_COUNT];
 
 /** XXH3-64 of n bytes. */
 uint64_t fw_block_hash(const void *data, uint64_t n, uint64_t seed);
+/** The same with nothing but what the compiler was told the CPU has. */
+uint64_t fw_block_hash_plain_(const void *data, uint64_t n, uint64_t seed);
 
 /** Set up the views of the sections that image->cfi and image->programs are. */
 void fw_image_views(struct fw_image *image, bool cfi_wide);

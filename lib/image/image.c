@@ -44,7 +44,7 @@ const char *fw_diag_kind_name(enum fw_diag_kind kind)
 	return "unknown";
 }
 
-uint64_t fw_block_hash(const void *data, uint64_t n, uint64_t seed)
+uint64_t fw_block_hash_plain_(const void *data, uint64_t n, uint64_t seed)
 {
 	return XXH3_64bits_withSeed(data, n, seed);
 }
