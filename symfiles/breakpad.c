@@ -345,7 +345,9 @@ static enum fw_code load_text(struct fw_str text, struct fw_file *file, struct f
 	fw_vec_deinit(&l->spans);
 	fw_vec_deinit(&l->inlines);
 	fw_vec_deinit(&l->by_depth);
+	fw_vec_deinit(&l->sorted);
 	fw_vec_deinit(&l->flat);
+	fw_vec_deinit(&l->keys);
 	free(l);
 	if (code == FW_OK)
 		return fw_builder_freeze(b, ret, err);

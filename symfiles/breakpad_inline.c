@@ -8,7 +8,8 @@
 // file of the call, the origin, then ranges. An even number of fields is the new
 // form, an odd one the old; files do not mix them.
 
-static bool push_range(struct fw_sym_loader *l, const struct fw_inline *call, uint64_t start,
+__attribute__((always_inline))
+static inline bool push_range(struct fw_sym_loader *l, const struct fw_inline *call, uint64_t start,
 		       uint64_t stop)
 {
 	if (!fw_vec_reserve(&l->inlines, 1)) {
@@ -183,43 +184,52 @@ static void count_depths(const struct fw_sym_loader *l, uint32_t *at)
 		at[d] += at[d - 1];
 }
 
-static int by_start(const void *pa, const void *pb)
+static int by_key(const void *pa, const void *pb)
 {
-	const struct fw_sym_inline *a = pa, *b = pb;
-	if (a->call.start != b->call.start)
-		return a->call.start < b->call.start ? -1 : 1;
-	return a->line_no < b->line_no ? -1 : a->line_no > b->line_no;
+	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+	return a < b ? -1 : a > b;
 }
 
-static inline bool disjoint(const struct fw_sym_inline *a, size_t n)
-{
-	uint32_t end = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (a[i].call.start < end)
-			return false;
-		end = a[i].call.start + a[i].call.size;
-	}
-	return true;
-}
-
-/** Sort the entries of one depth, which nearly are; false: some overlap. */
-static bool sort_depth(struct fw_sym_inline *a, size_t n)
+/** Nearly sorted keys, so by insertion; by qsort() where that takes too long. */
+static void sort_keys(uint64_t *keys, size_t n)
 {
 	size_t moves = 16 * n + 64;
 	for (size_t i = 1; i < n; i++) {
-		struct fw_sym_inline x = a[i];
+		uint64_t key = keys[i];
 		size_t j = i;
-		while (j && a[j - 1].call.start > x.call.start && --moves) {
-			a[j] = a[j - 1];
+		while (j && keys[j - 1] > key && --moves) {
+			keys[j] = keys[j - 1];
 			j--;
 		}
-		a[j] = x;
+		keys[j] = key;
 		if (moves == 0) {
-			qsort(a, n, sizeof(*a), by_start);
-			break;
+			qsort(keys, n, sizeof(*keys), by_key);
+			return;
 		}
 	}
-	return disjoint(a, n);
+}
+
+/**
+ * The entries of one depth in order of start, in file order where that is equal,
+ * in l->sorted. *disjoint: no two overlap.
+ */
+static bool sort_depth(struct fw_sym_loader *l, const struct fw_sym_inline *a, size_t n,
+		       bool *disjoint)
+{
+	uint32_t end = 0;
+	*disjoint = true;
+	if (!fw_vec_reserve(&l->keys, n) || !fw_vec_reserve(&l->sorted, n))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		l->keys.data[i] = (uint64_t)a[i].call.start << 32 | i;
+	sort_keys(l->keys.data, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct fw_sym_inline *e = &a[(uint32_t)l->keys.data[i]];
+		*disjoint &= e->call.start >= end;
+		end = e->call.start + e->call.size;
+		l->sorted.data[i] = *e;
+	}
+	return true;
 }
 
 /** The entries of one depth that overlap, laid flat in l->flat. */
@@ -263,34 +273,36 @@ static bool emit_depth(struct fw_sym_loader *l, const struct fw_sym_inline *a, s
 		       size_t up)
 {
 	struct fw_builder *b = l->b;
-	size_t end = b->inlines.count;
+	size_t last = b->inlines.count;
 	if (n == 0)
 		return true;
-	if (!fw_vec_reserve(&b->inlines, n + (end - up)))
+	if (!fw_vec_reserve(&b->inlines, n + (last - up)))
 		return false;
-	const struct fw_inline *callers = b->inlines.data;
-	struct fw_inline *out = b->inlines.data + end;
-	for (size_t i = 0; i < n; i++) {
-		const struct fw_inline *call = &a[i].call;
-		uint32_t stop = call->start + call->size, left = call->size;
-		while (up < end && callers[up].start + callers[up].size <= call->start)
-			up++;
-		if (up < end && callers[up].start <= call->start &&
-		    stop <= callers[up].start + callers[up].size) {
-			*out++ = *call;
+	const struct fw_inline *caller = b->inlines.data + up;
+	const struct fw_inline *const end = b->inlines.data + last;
+	struct fw_inline *out = b->inlines.data + last;
+	for (const struct fw_sym_inline *e = a; e < a + n; e++) {
+		uint32_t start = e->call.start, stop = start + e->call.size;
+		while (caller < end && caller->start + caller->size <= start)
+			caller++;
+		if (caller < end && caller->start <= start &&
+		    stop <= caller->start + caller->size) {
+			*out++ = e->call;
 			continue;
 		}
-		for (size_t j = up; j < end && callers[j].start < stop; j++) {
-			uint32_t from = callers[j].start, to = from + callers[j].size;
-			*out = *call;
-			out->start = from > call->start ? from : call->start;
-			out->size = (to < stop ? to : stop) - out->start;
-			left -= out->size;
+		uint32_t left = e->call.size;
+		for (const struct fw_inline *c = caller; c < end && c->start < stop; c++) {
+			uint32_t from = c->start > start ? c->start : start;
+			uint32_t to = c->start + c->size < stop ? c->start + c->size : stop;
+			*out = e->call;
+			out->start = from;
+			out->size = to - from;
+			left -= to - from;
 			out++;
 		}
 		if (left)
-			fw_diag_add(&b->diag, left == call->size ? FW_DIAG_ORPHAN :
-				    FW_DIAG_OVERLAP, a[i].line_no);
+			fw_diag_add(&b->diag, left == e->call.size ? FW_DIAG_ORPHAN :
+				    FW_DIAG_OVERLAP, e->line_no);
 	}
 	b->inlines.count = (size_t)(out - b->inlines.data);
 	return true;
@@ -317,12 +329,18 @@ static enum fw_code lay_inlines(struct fw_sym_loader *l, const uint32_t *at,
 	for (uint32_t d = 0; d <= l->inline_max; d++) {
 		struct fw_sym_inline *a = l->by_depth.data + at[d];
 		size_t n = at[d + 1] - at[d], first = l->b->inlines.count;
-		if (unordered[d] && !sort_depth(a, n)) {
-			enum fw_code code = flatten_depth(l, a, n);
-			if (code)
-				return code;
-			a = l->flat.data;
-			n = l->flat.count;
+		if (unordered[d]) {
+			bool disjoint;
+			if (!sort_depth(l, a, n, &disjoint))
+				return FW_NO_MEMORY;
+			a = l->sorted.data;
+			if (!disjoint) {
+				enum fw_code code = flatten_depth(l, a, n);
+				if (code)
+					return code;
+				a = l->flat.data;
+				n = l->flat.count;
+			}
 		}
 		if (!(d ? emit_depth(l, a, n, up) : emit_outermost(l, a, n)))
 			return FW_NO_MEMORY;

@@ -58,7 +58,8 @@ struct fw_sym_loader {
 	uint32_t line_end;		// where the last line ends
 	uint32_t inline_max;		// deepest INLINE
 	FW_VEC(struct fw_sym_span) spans;
-	FW_VEC(struct fw_sym_inline) inlines, by_depth, flat;
+	FW_VEC(struct fw_sym_inline) inlines, by_depth, sorted, flat;
+	FW_VEC(uint64_t) keys;
 
 	// STACK CFI
 	struct fw_intern rule_texts;

@@ -206,8 +206,11 @@ static void release_builder(struct fw_image *image)
 	fw_builder_destroy(image->mapping);
 }
 
+// An empty section is not NULL: look-ups may do arithmetic on it.
+static const uint64_t nothing;
+
 #define VIEW(image, s, v) do { \
-	(image)->section[s] = (v)->data; \
+	(image)->section[s] = (v)->data ? (const void *)(v)->data : &nothing; \
 	(image)->section_bytes[s] = (v)->count * sizeof(*(v)->data); \
 } while (0)
 
