@@ -30,6 +30,8 @@ enum {
 	FW_MAX_INDEX_FILES = 1000000,
 	FW_MAX_ELF_HEADERS = 65536,	// program or section headers of one ELF file
 	FW_MAX_ELF_NOTES = 4096,
+	FW_MAX_MANGLED = 16384,		// bytes of a name that is demangled
+	FW_MAX_DEMANGLED = 65536,	// bytes that it may become
 	FW_MAX_IDENT = 64,		// characters of a debug or code id
 
 	// walking
