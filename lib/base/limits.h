@@ -15,6 +15,7 @@ enum {
 	FW_MAX_REGIONS = 1048576,	// memory ranges, memory infos, maps lines
 	FW_MAX_NAME = 32768,		// bytes of one name from a capture
 	FW_MAX_ANNOTATIONS = 65536,	// Crashpad key/value pairs of one dump
+	FW_MAX_CORE_STEPS = 1048576,	// headers, notes, tags read in a core's memory for its modules
 
 	// symbol files
 	FW_MAX_SYM_LINE = 1048576,	// bytes; real template names reach 200 KiB

@@ -171,6 +171,7 @@ static void arrange(struct md_reader *md, struct listed *listed, uint32_t count)
 		s->modules[s->num_modules++] = *m;
 	}
 	s->mapped = mapped;
+	s->module_room = count;
 }
 
 void md_read_modules(struct md_reader *md)

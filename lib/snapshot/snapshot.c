@@ -2,9 +2,24 @@
 
 #include <stdio.h>
 
-bool fw_snapshot_sniff(const uint8_t *data, size_t size)
+static bool is_elf(const uint8_t *data, uint64_t size)
+{
+	return size >= 4 && !memcmp(data, "\177ELF", 4);
+}
+
+static bool is_minidump(const uint8_t *data, uint64_t size)
 {
 	return size >= 4 && (!memcmp(data, "MDMP", 4) || !memcmp(data, "PMDM", 4));
+}
+
+bool fw_snapshot_sniff(const uint8_t *data, size_t size)
+{
+	enum { EI_DATA = 5, LITTLE = 1, E_TYPE = 16, ET_CORE = 4 };
+	if (is_elf(data, size) && size >= E_TYPE + 2) {
+		unsigned low = data[EI_DATA] == LITTLE ? E_TYPE : E_TYPE + 1;
+		return data[low] == ET_CORE && data[low ^ 1] == 0;
+	}
+	return is_minidump(data, size);
 }
 
 enum fw_code fw_snapshot_read(const uint8_t *data, uint64_t size, struct fw_snapshot **ret,
@@ -12,8 +27,10 @@ enum fw_code fw_snapshot_read(const uint8_t *data, uint64_t size, struct fw_snap
 {
 	if (size == 0)
 		return fw_fail(err, FW_UNSUPPORTED, NULL, "the file is empty");
-	if (fw_snapshot_sniff(data, size))
+	if (is_minidump(data, size))
 		return fw_minidump_read(data, size, ret, err);
+	if (is_elf(data, size))
+		return fw_core_read(data, size, ret, err);
 	return fw_fail(err, FW_UNSUPPORTED, "offset 0x0", "not a capture of a known format");
 }
 

@@ -93,14 +93,14 @@ enum { FW_MAX_SNAPSHOT_NOTES = 64 };
 
 struct fw_snapshot {
 	struct fw_arena arena;
-	const char *format;		// "minidump"
+	const char *format;		// "minidump", "core"
 	bool big_endian;
 	uint32_t timestamp;		// seconds since the epoch when captured; 0: unknown
 
 	const struct fw_cpu *cpu;	// never NULL
 	enum fw_os os;
 	uint32_t os_raw;		// minidump platform id, for an unknown OS's name
-	uint16_t cpu_raw;		// minidump processor architecture
+	uint16_t cpu_raw;		// minidump processor architecture, e_machine of a core
 	struct fw_str os_version;	// "5.1.2600" (Linux: kernel release)
 	bool os_version_from_build;	// the capture said 0.0.0; os_version is from os_build
 	struct fw_str os_build;		// "Service Pack 2", uname text
@@ -139,6 +139,13 @@ struct fw_snapshot {
 	bool have_entry;
 	uint64_t entry;			// AT_ENTRY
 	uint64_t vdso;			// AT_SYSINFO_EHDR; 0: unknown
+	// Cores: what the kernel told the program. Without NT_FILE and header pages the
+	// program's file is known only by these and by its read-only bytes.
+	uint64_t phdr;			// AT_PHDR: its program headers' address; 0: unknown
+	uint32_t phnum;			// AT_PHNUM; 0: unknown
+	uint64_t interpreter;		// AT_BASE: the dynamic linker's base; 0: unknown or none
+	struct fw_str exec_file;	// AT_EXECFN: the path it was started by
+	struct fw_str exec_name;	// NT_PRPSINFO: its name, cut to 15 bytes
 	uint32_t num_maps;		// lines of /proc/PID/maps; 0: no such stream
 	struct fw_str lsb_id, lsb_release, lsb_codename, lsb_description;
 	struct fw_str command_line;
@@ -154,8 +161,9 @@ struct fw_snapshot {
 	uint32_t num_notes;		// may exceed the array: only counted then
 
 	// private, for fw_snapshot_module(): indexes of the modules that have a size
-	const uint32_t *mapped;
+	uint32_t *mapped;
 	uint32_t num_mapped;
+	uint32_t module_room;		// entries that modules and mapped have room for
 };
 
 /**
@@ -168,7 +176,8 @@ FW_MUST_CHECK enum fw_code fw_snapshot_read(const uint8_t *data, uint64_t size,
 					    struct fw_snapshot **ret, struct fw_error *err);
 void fw_snapshot_destroy(struct fw_snapshot *s);
 
-/** True when the first bytes look like a capture we read (MDMP in either order). */
+/** True when the first bytes look like a capture we read (MDMP in either order, an ELF
+ *  header of a core: 18 bytes). */
 bool fw_snapshot_sniff(const uint8_t *data, size_t size);
 
 /** Module that contains the address, or NULL. */
@@ -176,9 +185,31 @@ const struct fw_module_info *fw_snapshot_module(const struct fw_snapshot *s, uin
 /** Region that contains the address, or NULL. */
 const struct fw_region *fw_snapshot_region(const struct fw_snapshot *s, uint64_t address);
 
-/** Reader of one format; lib/snapshot/minidump*.c. */
+/**
+ * Add a module that the capture does not name, found by its bytes. Before anything
+ * walks: indexes of other modules change, and this is the one change that a
+ * snapshot sees. Its strings must outlive the snapshot (its own arena, say).
+ * FW_MALFORMED: it has no size, leaves the address space, or overlaps a module
+ * that is there, which stays; FW_LIMIT (FW_MAX_MODULES); FW_NO_MEMORY.
+ */
+FW_MUST_CHECK enum fw_code fw_snapshot_add_module(struct fw_snapshot *s,
+						  const struct fw_module_info *module,
+						  struct fw_error *err);
+/**
+ * Add the modules that the dynamic linker lists in the capture's memory (r_debug
+ * and its link_map, System V gABI and <link.h>), given the address of the
+ * program's dynamic section: its PT_DYNAMIC plus the load bias. As above, before
+ * anything walks. Those that overlap a module which is there are passed over.
+ * *ret_added says how many came. FW_NOT_FOUND: no list there; FW_NO_MEMORY.
+ */
+FW_MUST_CHECK enum fw_code fw_snapshot_add_linked(struct fw_snapshot *s, uint64_t dynamic,
+						  uint32_t *ret_added, struct fw_error *err);
+
+/** Readers of one format; lib/snapshot/minidump*.c and core*.c. */
 FW_MUST_CHECK enum fw_code fw_minidump_read(const uint8_t *data, uint64_t size,
 					    struct fw_snapshot **ret, struct fw_error *err);
+FW_MUST_CHECK enum fw_code fw_core_read(const uint8_t *data, uint64_t size,
+					struct fw_snapshot **ret, struct fw_error *err);
 
 /** "Windows NT", "Linux" ... as the peers print it; unknown: "0x%08x" in @p buffer. */
 const char *fw_os_name(const struct fw_snapshot *s, char buffer[16]);
