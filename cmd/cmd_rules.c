@@ -269,6 +269,14 @@ static void write_json(const struct query *q, bool pretty, struct fw_out *out)
 	fw_json_finish(j);
 }
 
+/** Look everything up once, unprinted: a damaged cached image shows only when touched. */
+static bool intact(const struct query *q)
+{
+	for (size_t i = 0; i < q->count; i++)
+		look_up(q, q->addresses[i]);
+	return !atomic_load(&q->image->corrupt);
+}
+
 static int answer(const struct fw_args *args, const uint64_t *addresses, struct fw_out *out)
 {
 	bool json = args->value[FW_OPT_JSON].set, pretty = args->value[FW_OPT_PRETTY].set;
@@ -280,6 +288,8 @@ static int answer(const struct fw_args *args, const uint64_t *addresses, struct 
 	if (!fw_symbols_from_args(args, &symbols))
 		return FW_EXIT_UNUSABLE;
 	enum fw_code code = fw_symbols_open_file(symbols, q.path, &q.image, &err);
+	if (code == FW_OK && !intact(&q))
+		code = fw_symbols_open_file(symbols, q.path, &q.image, &err);	// compiled anew
 	if (code == FW_OK) {
 		q.cpu = fw_cpu_get(q.image->cpu);
 		if (json)

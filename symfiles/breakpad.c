@@ -316,6 +316,15 @@ static enum fw_code load(struct fw_sym_loader *l, struct fw_str text, struct fw_
 	return l->failed;
 }
 
+/** Something is in the file, and no line of it says that it is a symbol file. */
+static bool nothing_known(const struct fw_builder *b)
+{
+	bool bad = b->diag.count[FW_DIAG_UNKNOWN] != 0 || b->diag.count[FW_DIAG_MALFORMED] != 0;
+	return bad && b->name[0] == '\0' && b->debug_id.n == 0 && b->code_id.n == 0 &&
+	       b->funcs.count == 0 && b->publics.count == 0 && b->files.count == 0 &&
+	       b->origins.count == 0 && b->cfi.rules.count == 0 && b->win_records.count == 0;
+}
+
 static enum fw_code load_text(struct fw_str text, struct fw_file *file, struct fw_image **ret,
 			      struct fw_error *err)
 {
@@ -349,6 +358,11 @@ static enum fw_code load_text(struct fw_str text, struct fw_file *file, struct f
 	fw_vec_deinit(&l->flat);
 	fw_vec_deinit(&l->keys);
 	free(l);
+	if (code == FW_OK && nothing_known(b)) {
+		fw_builder_destroy(b);
+		return fw_fail(err, FW_UNSUPPORTED, NULL,
+			       "not a Breakpad symbol file: no record of one in it");
+	}
 	if (code == FW_OK)
 		return fw_builder_freeze(b, ret, err);
 	fw_builder_destroy(b);

@@ -69,6 +69,17 @@ START_TEST(identity_comes_from_module_and_info)
 }
 END_TEST
 
+START_TEST(text_without_any_record_is_no_symbol_file)
+{
+	static const char *const texts[] = { "this is no symbol file\n", "XYZ 1 2\n", "x" };
+	struct fw_image *image;
+	struct fw_error err;
+	ck_assert_int_eq(fw_sym_load_text((struct fw_str){ texts[_i], strlen(texts[_i]) }, &image,
+					  &err), FW_UNSUPPORTED);
+	ck_assert_str_eq(err.message, "not a Breakpad symbol file: no record of one in it");
+}
+END_TEST
+
 START_TEST(bad_module_id_costs_the_id_only)
 {
 	struct fw_image *image = synth_sym("MODULE Linux x86_64 xyz app\n"
@@ -556,6 +567,7 @@ Suite *breakpad_suite(void)
 	TCase *tc = tcase_create("breakpad");
 	tcase_add_loop_test(tc, module_line, 0, sizeof(module_cases) / sizeof(*module_cases));
 	tcase_add_test(tc, identity_comes_from_module_and_info);
+	tcase_add_loop_test(tc, text_without_any_record_is_no_symbol_file, 0, 3);
 	tcase_add_test(tc, bad_module_id_costs_the_id_only);
 	tcase_add_test(tc, long_module_name_is_cut);
 	tcase_add_test(tc, functions_lines_and_their_edges);
