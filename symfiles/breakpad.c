@@ -352,11 +352,7 @@ static enum fw_code load_text(struct fw_str text, struct fw_file *file, struct f
 	uint32_t line = l->line_no;
 	fw_sym_free_stack(l);
 	fw_vec_deinit(&l->spans);
-	fw_vec_deinit(&l->inlines);
-	fw_vec_deinit(&l->by_depth);
-	fw_vec_deinit(&l->sorted);
-	fw_vec_deinit(&l->flat);
-	fw_vec_deinit(&l->keys);
+	fw_inline_lay_deinit(&l->lay);
 	free(l);
 	if (code == FW_OK && nothing_known(b)) {
 		fw_builder_destroy(b);

@@ -256,5 +256,5 @@ void fw_sym_func(struct fw_sym_loader *l, struct fw_text t)
 	}
 	l->in_func = FW_SYM_IN_FUNC;
 	l->lines_ascend = true;
-	l->inline_max = 0;
+	l->lay.max_depth = 0;
 }

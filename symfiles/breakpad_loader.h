@@ -3,18 +3,13 @@
 
 #include "lib/image/builder.h"
 #include "symfiles/breakpad.h"
+#include "symfiles/inline_lay.h"
 
 /** State of one .sym being read; private to symfiles/breakpad*.c. */
 
 /** A line record of the current function, once they turned out not to ascend. */
 struct fw_sym_span {
 	uint32_t start, end, line, file;
-};
-
-/** One range of an INLINE record; the line in the file also names the record. */
-struct fw_sym_inline {
-	struct fw_inline call;
-	uint32_t line_no;
 };
 
 /** A distinct text of STACK CFI rules. */
@@ -56,10 +51,8 @@ struct fw_sym_loader {
 	bool lines_ascend;		// its lines so far went straight into the image
 	uint32_t func_end;
 	uint32_t line_end;		// where the last line ends
-	uint32_t inline_max;		// deepest INLINE
 	FW_VEC(struct fw_sym_span) spans;
-	FW_VEC(struct fw_sym_inline) inlines, by_depth, sorted, flat;
-	FW_VEC(uint64_t) keys;
+	struct fw_inline_lay lay;
 
 	// STACK CFI
 	struct fw_intern rule_texts;

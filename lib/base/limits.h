@@ -24,6 +24,9 @@ enum {
 	FW_MAX_PROGRAM_DEPTH = 64,
 	FW_MAX_ROW_RULES = 64,		// rules of one CFI row, .cfa and .ra among them
 	FW_MAX_CFI_ROWS = 1048576,	// distinct ones of a module; the largest known has thousands
+	FW_MAX_DIE_DEPTH = 1024,	// of DWARF's trees; lexical blocks nest by dozens
+	FW_MAX_DIE_CHAIN = 16,		// specifications and abstract origins in a row
+	FW_MAX_DWARF_PATH = 4096,	// bytes of a source file's path
 	FW_MAX_DIAG_SAMPLES = 8,	// line numbers remembered per kind of bad record
 
 	// symbol search
