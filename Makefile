@@ -172,7 +172,7 @@ tsan: ## unit tests of threads under TSan
 	@$(MAKE) --no-print-directory O=build-tsan SAN=thread CFLAGS='-O1 -g' build-tsan/framewalk build-tsan/tests/unit
 	$(subst $(abspath $(O)),$(abspath build-tsan),$(TEST_ENV)) CK_FORK=no build-tsan/tests/unit
 sweep: all ## mutants, prefixes and flips of dumps and symbol files through the program: COUNT=10000 SEED=1
-	$(TEST_ENV) python3 tests/sweep.py --count $(or $(COUNT),10000) --seed $(or $(SEED),1) --prefixes --flips
+	$(TEST_ENV) python3 tests/sweep.py --count $(or $(COUNT),10000) --seed $(or $(SEED),1) --prefixes --flips --images
 bench: all ## instructions and memory of the main jobs, against their bars
 	$(TEST_ENV) sh tests/bench/bench.sh
 fresh: ## both README commands in a minimal Debian 12 made with mmdebstrap (root)

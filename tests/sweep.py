@@ -4,6 +4,7 @@
 usage: sweep.py [--count N] [--seed N]   mutants of dumps and symbol files
        sweep.py --case SEED:INDEX        one of them again, alone; its file is kept
        sweep.py --prefixes | --flips     of every fixture, wherever it is cut or flipped
+       sweep.py --images                 damaged images in the cache change no report
        sweep.py --check                  a part of all of it, under a minute (make check)
 
 Environment: FRAMEWALK, TESTDATA, CORPUS (optional), BUILD (failing files are kept in
@@ -17,6 +18,8 @@ import argparse
 import concurrent.futures
 import functools
 import glob
+import gzip
+import itertools
 import json
 import os
 import random
@@ -357,6 +360,13 @@ def replace_field(rng, f, data, others):
     return bytes(data[:f.size])
 
 
+def pack(rng, f, data, others):
+    packed = bytearray(gzip.compress(data, rng.choice((1, 6, 9)), mtime=0))
+    for _ in range(rng.choice((0, 1, 1, 3))):
+        packed[rng.randrange(len(packed))] ^= 1 << rng.randrange(8)
+    return bytes(packed[:rng.choice((len(packed), len(packed), rng.randrange(len(packed))))])
+
+
 def text_lines(data):
     return data.split(b"\n")
 
@@ -414,7 +424,7 @@ def insert_bytes(rng, f, data, others):
 
 
 MUTATORS = {
-    "dump": [truncate, flip, flip, overwrite, splice, swap_fields, replace_field, replace_field, replace_field],
+    "dump": [truncate, flip, flip, overwrite, splice, swap_fields, replace_field, replace_field, replace_field, pack],
     "sym": [truncate, flip, overwrite, splice, swap_lines, repeat_line, drop_line, replace_token, replace_token,
             replace_token, swap_tokens, insert_bytes],
 }
@@ -558,6 +568,60 @@ class Sweep:
                 " ".join(a for a in args if a not in self.originals or a == "-s")[:200]))
 
 
+def image_mutants(rng, data):
+    """(what, bytes) without end: an image of the cache, damaged."""
+    while True:
+        at = rng.randrange(len(data))
+        kind = rng.randrange(6)
+        if kind < 3:
+            yield "byte %d ^ %#x" % (at, 1 << at % 8), data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1:]
+        elif kind == 3:
+            yield "cut at %d" % at, data[:at]
+        elif kind == 4:
+            a = at // 4 * 4
+            value = rng.choice(VALUES) & 0xffffffff
+            yield "field %d = %#x" % (a, value), (data[:a] + struct.pack("<I", value) + data[a + 4:])[:len(data)]
+        else:
+            a = at // 4096 * 4096
+            yield "page %d zero" % (a // 4096), data[:a] + bytes(min(4096, len(data) - a)) + data[a + 4096:]
+
+
+def sweep_images(sweep, everything, seed, jobs, count):
+    """A damaged image in the cache costs time, never an answer: the report stays what it was."""
+    def one(f, folder, name, data, args, want, what):
+        with tempfile.TemporaryDirectory(dir=SCRATCH) as cache:
+            copy = cache + "/c"
+            shutil.copytree(folder, copy)
+            with open(os.path.join(copy, name), "wb") as out:
+                out.write(data)
+            problems = sweep.attempt([*args, "--cache", copy], lambda r, files: [] if
+                                     (r.status, r.out.read()) == (0, want) else ["another report"], [])
+            if problems:
+                sweep.fail(Mutant("image-" + what.replace(" ", "-"), f, lambda: (data, what)), args, problems)
+        with sweep.lock:
+            sweep.files += 1
+
+    def tasks():
+        for f in everything:
+            if f.kind != "dump" or not f.path.startswith(TESTDATA + os.sep):
+                continue
+            with tempfile.TemporaryDirectory(dir=SCRATCH) as folder:
+                store = os.path.join(os.path.dirname(f.path), "symbols")
+                args = ["stack", "--json", *SHORT, f.path, "-s", store]
+                want = run([*args, "--cache", folder], lambda r: r.out.read())[1]
+                rng = random.Random("%d:images:%s" % (seed, f.name))
+                for path in sorted(glob.glob(folder + "/**/*.img", recursive=True)):
+                    with open(path, "rb") as image:
+                        data = image.read()
+                    name = os.path.relpath(path, folder)
+                    for what, mutant in itertools.islice(image_mutants(rng, data), count):
+                        yield functools.partial(one, f, folder, name, mutant, args, want, what)
+                # The copies are made from the folder: wait for them.
+                yield None
+
+    drive(jobs, tasks())
+
+
 def distinct_stores(mutants, size=16):
     """Batches in which no two files are of one module."""
     open_batches = []
@@ -590,6 +654,9 @@ def drive(jobs, tasks):
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         pending = set()
         for task in tasks:
+            if task is None:        # what comes next waits for what came before
+                concurrent.futures.wait(pending)
+                continue
             pending.add(pool.submit(task))
             if len(pending) > 2 * jobs:
                 done, pending = concurrent.futures.wait(pending, return_when=concurrent.futures.FIRST_COMPLETED)
@@ -697,6 +764,7 @@ def main():
     parser.add_argument("--case")
     parser.add_argument("--prefixes", action="store_true")
     parser.add_argument("--flips", action="store_true")
+    parser.add_argument("--images", action="store_true")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--jobs", type=int, default=min(4, os.cpu_count() or 1))
     args = parser.parse_args()
@@ -706,7 +774,7 @@ def main():
         resource.setrlimit(resource.RLIMIT_AS, (MAX_ADDRESS_SPACE, MAX_ADDRESS_SPACE))
     if args.case:
         return replay(everything, args.case)
-    count = args.count or (800 if args.check else 0 if args.prefixes or args.flips else 10000)
+    count = args.count or (800 if args.check else 0 if args.prefixes or args.flips or args.images else 10000)
     step = 61 if args.check else 1
     parts = []
     if count:
@@ -717,6 +785,9 @@ def main():
     if args.flips or args.check:
         parts.append(("flipped bytes",
                       lambda s: sweep_places(s, everything, flip_mutants, args.seed, args.jobs, 2 * step)))
+    if args.images or args.check:
+        parts.append(("damaged images in the cache",
+                      lambda s: sweep_images(s, everything, args.seed, args.jobs, 6 if args.check else 500)))
     failed = False
     for number, (name, part) in enumerate(parts, 1):
         sweep = Sweep(everything)
