@@ -114,6 +114,7 @@ static bool read_segments(struct reader *r)
 			lowest = ph.p_vaddr;
 		note_phdr(r, &ph);
 	}
+	r->self->has_base = lowest != UINT64_MAX;
 	r->self->base = lowest == UINT64_MAX ? 0 : lowest & ~(uint64_t)(PAGE - 1);
 	for (size_t i = 0; i < count; i++) {
 		if (gelf_getphdr(r->elf, (int)i, &ph) != NULL && ph.p_type == PT_LOAD &&

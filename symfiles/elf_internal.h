@@ -35,6 +35,7 @@ struct fw_elf {
 	FW_VEC(struct fw_elf_unpacked) unpacked;
 	uint64_t unpacked_bytes;	// of all of them
 	uint64_t base;			// page of the lowest PT_LOAD
+	bool has_base;			// there is one
 	uint64_t entry;			// e_entry; 0: none
 	uint64_t eh_frame_hdr, eh_frame_hdr_size;	// addresses; size 0: none
 	uint64_t dynamic, dynamic_size;

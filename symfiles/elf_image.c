@@ -1,0 +1,65 @@
+#include "symfiles/elf_image.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "symfiles/elf_symtab.h"
+
+#if !__has_include("symfiles/dwarf.c")
+enum fw_code fw_dwarf_into(const struct fw_elf_files *files, struct fw_builder *b,
+			   struct fw_error *err)
+{
+	return FW_OK;
+}
+#endif
+#if !__has_include("symfiles/elf_cfi.c")
+enum fw_code fw_elf_cfi_into(const struct fw_elf_files *files, struct fw_builder *b,
+			     struct fw_error *err)
+{
+	return FW_OK;
+}
+#endif
+
+typedef enum fw_code (*part_fn)(const struct fw_elf_files *files, struct fw_builder *b,
+				struct fw_error *err);
+
+// Names that functions have already are not looked up again: symbols come after DWARF.
+static const part_fn parts[] = { fw_dwarf_into, fw_elf_symbols_into, fw_elf_cfi_into };
+
+static void set_identity(const struct fw_elf *elf, struct fw_builder *b)
+{
+	b->debug_id = elf->debug_id;
+	b->code_id = elf->code_id;
+	b->cpu = fw_elf_cpu(elf)->id;
+	b->base = elf->base;
+	strcpy(b->os, "Linux");
+}
+
+enum fw_code fw_elf_compile(const struct fw_elf_files *files, struct fw_image **ret,
+			    struct fw_error *err)
+{
+	struct fw_builder *b;
+	struct fw_str name;
+	enum fw_code code = fw_builder_create(&b, err);
+	if (code != FW_OK)
+		return code;
+	set_identity(files->elf, b);
+	if (fw_elf_soname(files->elf, &name))
+		snprintf(b->name, sizeof(b->name), "%.*s", (int)name.n, name.s);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		code = parts[i](files, b, err);
+		if (code == FW_NO_MEMORY)
+			break;
+		// What one part breaks costs that part; what it gave so far stays.
+		if (code != FW_OK)
+			fw_diag_add(&b->diag, code == FW_LIMIT ? FW_DIAG_LIMIT
+							       : FW_DIAG_MALFORMED, 0);
+		code = FW_OK;
+	}
+	if (code != FW_OK) {
+		fw_builder_destroy(b);
+		return code;
+	}
+	return fw_builder_freeze(b, ret, err);
+}
