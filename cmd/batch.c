@@ -5,6 +5,7 @@
 #include "cmd/cmd.h"
 #include "lib/base/file.h"
 #include "lib/base/pool.h"
+#include "lib/report/adopt.h"
 
 enum {
 	WAITING_BYTES = 64 << 20,	// of finished reports, all jobs together
@@ -180,6 +181,7 @@ static enum fw_code report_input(struct batch *b, uint64_t index, struct slot *s
 		return code;
 	code = fw_snapshot_read(file.data, file.size, &snapshot, &s->err);
 	if (code == FW_OK) {
+		fw_adopt_modules(snapshot, b->symbols);
 		code = report_snapshot(b, index, snapshot, s);
 		fw_snapshot_destroy(snapshot);
 	}

@@ -60,6 +60,16 @@ unsigned fw_elf_word_size(const struct fw_elf *elf);
 bool fw_elf_section(struct fw_elf *elf, const char *name, struct fw_bytes *ret,
 		    uint64_t *ret_address);
 
+/** Bytes from the base to the end of what the file maps, whole pages. */
+uint64_t fw_elf_span(const struct fw_elf *elf);
+/** Linked for one address: a program that is not position-independent. */
+bool fw_elf_is_fixed(const struct fw_elf *elf);
+/** Number of program headers, and where the file has them mapped (0: nowhere). */
+uint32_t fw_elf_phnum(const struct fw_elf *elf);
+uint64_t fw_elf_phdr_address(const struct fw_elf *elf);
+/** PT_DYNAMIC's bytes and link-time address. */
+bool fw_elf_dynamic(const struct fw_elf *elf, struct fw_bytes *ret, uint64_t *ret_address);
+
 /** PT_GNU_EH_FRAME, for files without section headers. */
 bool fw_elf_eh_frame_hdr(const struct fw_elf *elf, struct fw_bytes *ret, uint64_t *ret_address);
 

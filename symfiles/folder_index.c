@@ -510,6 +510,14 @@ bool fw_index_find(const struct fw_index *x, enum fw_index_kind kind, const stru
 	       give(x, x->by_id[at], ret);
 }
 
+bool fw_index_nth(const struct fw_index *x, enum fw_index_kind kind, uint32_t nth,
+		  struct fw_index_hit *ret)
+{
+	uint64_t at = (uint64_t)lower_bound(x, false, kind, "") + nth;
+	return at < x->header->num_ids && x->files[x->by_id[at]].kind == kind &&
+	       give(x, x->by_id[at], ret);
+}
+
 bool fw_index_find_name(const struct fw_index *x, struct fw_str name, uint32_t nth,
 			struct fw_index_hit *ret)
 {

@@ -39,6 +39,10 @@ bool fw_index_find(const struct fw_index *x, enum fw_index_kind kind, const stru
 bool fw_index_find_name(const struct fw_index *x, struct fw_str name, uint32_t nth,
 			struct fw_index_hit *ret);
 
+/** The @p nth file of a kind, whatever its id; false past the last. */
+bool fw_index_nth(const struct fw_index *x, enum fw_index_kind kind, uint32_t nth,
+		  struct fw_index_hit *ret);
+
 /** True when a limit cut the tree short. */
 bool fw_index_truncated(const struct fw_index *x);
 

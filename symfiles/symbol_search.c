@@ -127,7 +127,7 @@ void fw_root_deinit(struct fw_root *root)
 }
 
 /** Index a folder or look into a file, once for the whole run. */
-static void examine(struct fw_root *root, struct fw_cache *cache)
+void fw_root_examine(struct fw_root *root, struct fw_cache *cache)
 {
 	pthread_mutex_lock(&root->lock);
 	if (!root->examined && root->kind == FW_ROOT_FOLDER)
@@ -263,7 +263,7 @@ static bool same_name(const char *a, const char *b)
 
 static bool try_single(struct fw_search *q, struct fw_root *root, struct fw_source *ret)
 {
-	examine(root, q->cache);
+	fw_root_examine(root, q->cache);
 	const struct fw_sym_head *h = &root->head;
 	if (h->kind != FW_INDEX_SYM)
 		return false;
@@ -288,7 +288,7 @@ static void note_mismatch(struct fw_search *q, const struct fw_root *root)
 static bool try_index(struct fw_search *q, struct fw_root *root, struct fw_source *ret)
 {
 	struct fw_index_hit hit;
-	examine(root, q->cache);
+	fw_root_examine(root, q->cache);
 	if (root->index == NULL)
 		return false;
 	while (fw_index_find(root->index, FW_INDEX_SYM, &q->wanted->id, q->nth, &hit)) {
@@ -363,7 +363,7 @@ static struct fw_elf *elf_below(struct fw_root *root, struct fw_cache *cache,
 		elf = try_elf(root->path, w->name, w);
 	if (elf)
 		return elf;
-	examine(root, cache);
+	fw_root_examine(root, cache);
 	for (uint32_t nth = 0; elf == NULL && root->index &&
 	     fw_index_find(root->index, FW_INDEX_ELF, &w->id, nth, &hit); nth++)
 		elf = try_elf(root->path, hit.path, w);

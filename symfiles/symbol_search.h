@@ -85,6 +85,8 @@ struct fw_elf *fw_search_elf(struct fw_root *roots, size_t num_roots, struct fw_
 
 void fw_root_init(struct fw_root *root, const char *path);
 void fw_root_deinit(struct fw_root *root);
+/** Index a folder or look into a file, once for the whole run. Any thread. */
+void fw_root_examine(struct fw_root *root, struct fw_cache *cache);
 
 /** Look at a file's first 4 KiB (decompressed). */
 FW_MUST_CHECK enum fw_code fw_sym_peek(const char *path, struct fw_sym_head *ret,

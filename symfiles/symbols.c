@@ -1,6 +1,7 @@
 #include "symfiles/symbols.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -483,4 +484,28 @@ enum fw_code fw_symbols_open_file(struct fw_symbols *s, const char *path,
 		*ret = o->image;
 	pthread_mutex_unlock(&s->open_lock);
 	return code;
+}
+
+bool fw_symbols_each_elf(struct fw_symbols *s, bool (*each)(void *context, const char *path),
+			 void *context)
+{
+	for (size_t i = 0; i < s->num_roots; i++) {
+		struct fw_root *root = &s->roots[i];
+		struct fw_index_hit hit;
+		fw_root_examine(root, s->cache);
+		if (root->kind == FW_ROOT_FILE && root->head.kind == FW_INDEX_ELF &&
+		    each(context, root->path))
+			return true;
+		for (uint32_t n = 0; root->index && fw_index_nth(root->index, FW_INDEX_ELF, n, &hit);
+		     n++) {
+			char *path;
+			if (asprintf(&path, "%s/%s", root->path, hit.path) < 0)
+				return false;
+			bool done = each(context, path);
+			free(path);
+			if (done)
+				return true;
+		}
+	}
+	return false;
 }

@@ -74,6 +74,14 @@ const struct fw_symbol_file *fw_symbols_reload(struct fw_symbols *s,
 const struct fw_elf *fw_symbols_elf(struct fw_symbols *s, const struct fw_symbol_key *key);
 
 /**
+ * Call @p each with the path of every ELF program or library under the -s paths, in
+ * search order, until it returns true; then true. For captures that do not say
+ * which files they are of.
+ */
+bool fw_symbols_each_elf(struct fw_symbols *s, bool (*each)(void *context, const char *path),
+			 void *context);
+
+/**
  * Image of one symbol file by path (`framewalk rules`), through the cache as
  * well. Asked again after the image was found corrupt, it is compiled anew.
  */
