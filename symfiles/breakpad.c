@@ -233,6 +233,11 @@ static void read_lines(struct fw_sym_loader *l, const char *p, const char *end,
 				if (p >= stop)
 					break;
 			}
+			if (*p == 'S') {
+				p = fw_sym_cfi_run(l, p, stop, end);
+				if (p >= stop)
+					break;
+			}
 			const char *nl = memchr(p, '\n', (size_t)(end - p));
 			struct fw_text t = trim_end(p, nl);
 			l->line_no++;

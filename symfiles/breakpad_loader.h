@@ -37,7 +37,10 @@ enum fw_sym_func {
 	FW_SYM_DROPPED_FUNC,	// line records die with their function
 };
 
-enum { FW_SYM_ENTRY_NAMES = 12 };
+enum {
+	FW_SYM_ENTRY_NAMES = 12,
+	FW_SYM_RECENT = 1024,
+};
 
 struct fw_sym_loader {
 	struct fw_builder *b;
@@ -56,6 +59,7 @@ struct fw_sym_loader {
 
 	// STACK CFI
 	struct fw_intern rule_texts;
+	uint32_t recent[FW_SYM_RECENT];	// ids of texts seen lately, by a cheap hash
 	FW_VEC(struct fw_sym_rules) rule_sets;	// by string id
 	FW_VEC(struct fw_rule) rules;
 	FW_VEC(struct fw_cfi_init) inits;
@@ -129,6 +133,17 @@ const char *fw_sym_line_run(struct fw_sym_loader *l, const char *text, const cha
 
 /** The same for INLINE records, which begin with their word. */
 const char *fw_sym_inline_run(struct fw_sym_loader *l, const char *text, const char *end);
+
+/** The same for STACK CFI records; the text, which goes on to @p end, ends with a line feed. */
+const char *fw_sym_cfi_run(struct fw_sym_loader *l, const char *p, const char *stop,
+			   const char *end);
+
+/** Id of the rules of a STACK CFI record, counted if bad. False: the load is over. */
+bool fw_sym_rule_text(struct fw_sym_loader *l, struct fw_str text, uint32_t *ret);
+/** Row of an INIT with these rules; what rules make of a row. Row 0: past FW_MAX_CFI_ROWS. */
+enum fw_code fw_sym_init_row(struct fw_sym_loader *l, uint32_t rules, uint32_t *ret);
+enum fw_code fw_sym_next_row(struct fw_sym_loader *l, uint32_t from, uint32_t rules,
+			     uint32_t *ret);
 
 /** The INLINEs gathered for a function become the image's. */
 void fw_sym_end_inlines(struct fw_sym_loader *l, struct fw_func *f);

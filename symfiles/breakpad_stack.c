@@ -2,110 +2,23 @@
 #include <string.h>
 
 #include "lib/base/arena.h"
+#include "symfiles/breakpad_digits.h"
 #include "symfiles/breakpad_loader.h"
 
-// STACK CFI. Its rules repeat: a few thousand texts among millions of records,
-// so a text is parsed once, and what a text makes of a row is remembered.
+// STACK CFI records, and the rows that they come to.
 
-static enum fw_code parse_rule_text(struct fw_sym_loader *l, struct fw_str text)
+static void add_init(struct fw_sym_loader *l, uint64_t start, uint64_t size, struct fw_str text)
 {
-	struct fw_rule rules[FW_MAX_ROW_RULES];
-	struct fw_sym_rules set = { .first = (uint32_t)l->rules.count };
-	uint32_t count, unknown, failed;
-	enum fw_code code = fw_rules_parse(&l->b->programs, l->cpu, text, rules, FW_MAX_ROW_RULES,
-					   &count, &unknown, &failed, NULL);
-	if (code == FW_NO_MEMORY)
-		return code;
-	set.count = count;
-	set.failed = failed || code;
-	set.malformed = code;
-	if (!fw_vec_reserve(&l->rules, (size_t)count) || !fw_vec_push(&l->rule_sets, set))
-		return FW_NO_MEMORY;
-	for (uint32_t i = 0; i < count; i++)
-		l->rules.data[l->rules.count++] = rules[i];
-	return FW_OK;
-}
-
-/** Id of a rule text, parsed; false when the load is over. */
-static bool rule_text(struct fw_sym_loader *l, struct fw_str text, uint32_t *ret)
-{
-	enum fw_code code = fw_intern_add(&l->rule_texts, text.s, text.n, ret);
-	if (code == FW_OK && *ret == l->rule_sets.count)
-		code = parse_rule_text(l, text);
-	if (code) {
-		l->failed = code;
-		return false;
-	}
-	if (l->rule_sets.data[*ret].failed)
-		fw_sym_bad(l, FW_DIAG_RULE);
-	return true;
-}
-
-static enum fw_code add_row(struct fw_sym_loader *l, const struct fw_row *row, uint32_t *ret)
-{
-	if (l->b->cfi.row_first.count > FW_MAX_CFI_ROWS) {
-		fw_sym_bad(l, FW_DIAG_LIMIT);
-		*ret = 0;
-		return FW_OK;
-	}
-	return fw_cfi_add_row(&l->b->cfi, row, ret);
-}
-
-/**
- * What Breakpad's dump_syms leaves of a signal trampoline, whose rules are all
- * DWARF expressions: the return address is said to be the pc itself, no CFA.
- */
-static bool is_trampoline(const struct fw_row *row, const struct fw_cpu *cpu)
-{
-	const struct fw_rule *ra = &row->rules[1];
-	return row->rules[0].kind == FW_RULE_FAILED &&
-	       (ra->kind == FW_RULE_SAME ||
-		(ra->kind == FW_RULE_REG && ra->reg == cpu->pc && ra->arg == 0));
-}
-
-static enum fw_code init_row(struct fw_sym_loader *l, uint32_t text, uint32_t *ret)
-{
-	struct fw_sym_rules *set = &l->rule_sets.data[text];
-	struct fw_row row;
-	bool has_cfa = false;
-	if (set->init_row) {
-		*ret = set->init_row;
-		return FW_OK;
-	}
-	fw_row_init(&row, l->cpu);
-	// an INIT with a fault is unusable as a whole, as it is for Breakpad
-	for (uint32_t i = 0; i < set->count && !set->malformed; i++) {
-		fw_row_set(&row, l->rules.data[set->first + i]);
-		has_cfa |= l->rules.data[set->first + i].target == FW_SLOT_CFA;
-	}
-	if (!has_cfa && is_trampoline(&row, l->cpu))
-		row.rules[0].flags = FW_ROW_RA_IN_PC | FW_ROW_SIGNAL;
-	enum fw_code code = add_row(l, &row, ret);
-	if (code == FW_OK)
-		set->init_row = *ret;
-	return code;
-}
-
-static void cfi_init(struct fw_sym_loader *l, struct fw_text t)
-{
-	struct fw_cfi_init init = { .order = (uint32_t)l->inits.count };
-	uint64_t start, size;
-	struct fw_str text;
-	if (!fw_sym_hex(&t, &start) || !fw_sym_hex(&t, &size)) {
-		fw_sym_bad(l, FW_DIAG_MALFORMED);
-		return;
-	}
+	struct fw_cfi_init init = { .start = (uint32_t)start, .order = (uint32_t)l->inits.count };
 	if (!fw_sym_range(start, size, &init.end)) {
 		fw_sym_bad(l, FW_DIAG_RANGE);
 		return;
 	}
-	init.start = (uint32_t)start;
-	fw_sym_rest(&t, &text);
 	if (l->cpu) {
 		uint32_t id;
-		if (!rule_text(l, text, &id))
+		if (!fw_sym_rule_text(l, text, &id))
 			return;
-		enum fw_code code = init_row(l, id, &init.row);
+		enum fw_code code = fw_sym_init_row(l, id, &init.row);
 		if (code) {
 			l->failed = code;
 			return;
@@ -117,31 +30,77 @@ static void cfi_init(struct fw_sym_loader *l, struct fw_text t)
 		l->failed = FW_NO_MEMORY;
 }
 
+static void add_delta(struct fw_sym_loader *l, uint64_t addr, struct fw_str text)
+{
+	struct fw_cfi_delta delta = { .addr = (uint32_t)addr };
+	if (l->inits.count == 0)
+		fw_sym_bad(l, FW_DIAG_ORPHAN);
+	else if (addr > UINT32_MAX)
+		fw_sym_bad(l, FW_DIAG_RANGE);
+	else if (!l->cpu)
+		fw_sym_bad(l, FW_DIAG_RULE);
+	else if (fw_sym_rule_text(l, text, &delta.delta) && !fw_vec_push(&l->deltas, delta))
+		l->failed = FW_NO_MEMORY;
+}
+
+static void cfi_init(struct fw_sym_loader *l, struct fw_text t)
+{
+	uint64_t start, size;
+	struct fw_str text;
+	if (!fw_sym_hex(&t, &start) || !fw_sym_hex(&t, &size)) {
+		fw_sym_bad(l, FW_DIAG_MALFORMED);
+		return;
+	}
+	fw_sym_rest(&t, &text);
+	add_init(l, start, size, text);
+}
+
 static void cfi_delta(struct fw_sym_loader *l, struct fw_text t)
 {
-	struct fw_cfi_delta delta;
 	uint64_t addr;
 	struct fw_str text;
 	if (!fw_sym_hex(&t, &addr)) {
 		fw_sym_bad(l, FW_DIAG_MALFORMED);
 		return;
 	}
-	if (l->inits.count == 0) {
-		fw_sym_bad(l, FW_DIAG_ORPHAN);
-		return;
-	}
-	if (addr > UINT32_MAX) {
-		fw_sym_bad(l, FW_DIAG_RANGE);
-		return;
-	}
-	if (!l->cpu) {
-		fw_sym_bad(l, FW_DIAG_RULE);
-		return;
-	}
 	fw_sym_rest(&t, &text);
-	delta.addr = (uint32_t)addr;
-	if (rule_text(l, text, &delta.delta) && !fw_vec_push(&l->deltas, delta))
-		l->failed = FW_NO_MEMORY;
+	add_delta(l, addr, text);
+}
+
+const char *fw_sym_cfi_run(struct fw_sym_loader *l, const char *p, const char *stop,
+			   const char *end)
+{
+	static const char word[] = "STACK CFI ", init[] = "INIT ";
+	while (p < stop && end - p > 16 && memcmp(p, word, 10) == 0 && !l->failed) {
+		const uint8_t *q = (const uint8_t *)p + 10, *number = q;
+		uint64_t start, size = 0;
+		unsigned at_end;
+		bool is_init = memcmp(q, init, 5) == 0;
+		if (is_init) {
+			q = fw_sym_run_hex(number = q + 5, &start, &at_end);
+			if (at_end == FW_SYM_BLANK)
+				q = fw_sym_run_hex(q + 1, &size, &at_end);
+		} else {
+			q = fw_sym_run_hex(q, &start, &at_end);
+		}
+		if (at_end != FW_SYM_BLANK || q - number > FW_SYM_DIGITS + is_init)
+			break;
+		const char *rules = (const char *)q + 1;
+		const char *nl = memchr(rules, '\n', (size_t)(end - rules));
+		const char *last = nl;
+		while (last > rules && last[-1] == '\r')
+			last--;
+		if (nl - p > FW_MAX_SYM_LINE || fw_is_blank(*rules))
+			break;
+		struct fw_str text = { rules, (size_t)(last - rules) };
+		l->line_no++;
+		if (is_init)
+			add_init(l, start, size, text);
+		else
+			add_delta(l, start, text);
+		p = nl + 1;
+	}
+	return p;
 }
 
 void fw_sym_stack(struct fw_sym_loader *l, struct fw_text t)
@@ -164,80 +123,6 @@ void fw_sym_stack(struct fw_sym_loader *l, struct fw_text t)
 	} else {
 		fw_sym_bad(l, FW_DIAG_UNKNOWN);
 	}
-}
-
-static inline uint32_t memo_slot(const struct fw_sym_loader *l, uint64_t key)
-{
-	return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & l->memo_mask;
-}
-
-static bool grow_memo(struct fw_sym_loader *l)
-{
-	struct fw_sym_row_memo *old = l->memo;
-	uint32_t old_size = old ? l->memo_mask + 1 : 0, size = old ? 2 * old_size : 1024;
-	if (size == 0 || fw_alloc_should_fail())
-		return false;
-	struct fw_sym_row_memo *memo = calloc(size, sizeof(*memo));
-	if (!memo)
-		return false;
-	l->memo = memo;
-	l->memo_mask = size - 1;
-	for (uint32_t i = 0; i < old_size; i++) {
-		if (!old[i].key)
-			continue;
-		uint32_t at = memo_slot(l, old[i].key);
-		while (memo[at].key)
-			at = (at + 1) & l->memo_mask;
-		memo[at] = old[i];
-	}
-	free(old);
-	return true;
-}
-
-void fw_sym_get_row(const struct fw_sym_loader *l, uint32_t row, struct fw_row *ret)
-{
-	const struct fw_cfi_builder *cfi = &l->b->cfi;
-	uint32_t first = cfi->row_first.data[row];
-	ret->count = cfi->row_first.data[row + 1] - first;
-	memcpy(ret->rules, cfi->rules.data + first, ret->count * sizeof(*ret->rules));
-}
-
-/** What the rules @p text make of row @p from. */
-static enum fw_code changed_row(struct fw_sym_loader *l, uint32_t from, uint32_t text,
-				uint32_t *ret)
-{
-	const struct fw_sym_rules *set = &l->rule_sets.data[text];
-	struct fw_row row;
-	fw_sym_get_row(l, from, &row);
-	for (uint32_t i = 0; i < set->count; i++) {
-		fw_row_set(&row, l->rules.data[set->first + i]);
-		if (l->rules.data[set->first + i].target == FW_SLOT_CFA)
-			row.rules[0].flags &= FW_ROW_ENTRY;	// has a CFA, is no trampoline
-	}
-	return add_row(l, &row, ret);
-}
-
-static enum fw_code next_row(struct fw_sym_loader *l, uint32_t from, uint32_t text, uint32_t *ret)
-{
-	if (from == 0) {	// past the limit of rows
-		*ret = 0;
-		return FW_OK;
-	}
-	uint64_t key = (uint64_t)from << 32 | text;
-	if ((!l->memo || l->memo_count * 2 > l->memo_mask) && !grow_memo(l))
-		return FW_NO_MEMORY;
-	uint32_t at = memo_slot(l, key);
-	while (l->memo[at].key && l->memo[at].key != key)
-		at = (at + 1) & l->memo_mask;
-	if (l->memo[at].key == 0) {
-		enum fw_code code = changed_row(l, from, text, &l->memo[at].row);
-		if (code)
-			return code;
-		l->memo[at].key = key;
-		l->memo_count++;
-	}
-	*ret = l->memo[at].row;
-	return FW_OK;
 }
 
 /** Stable: the last record at an address must stay the last. Three passes of 11 bits. */
@@ -314,7 +199,7 @@ static enum fw_code build_range(struct fw_sym_loader *l, const struct fw_span *r
 	for (; i < n && d[i].addr < range->end && code == FW_OK; i++) {
 		if (i + 1 < n && d[i + 1].addr == d[i].addr)
 			continue;	// the last one at an address wins
-		code = next_row(l, init->row, d[i].delta, &init->row);
+		code = fw_sym_next_row(l, init->row, d[i].delta, &init->row);
 		if (code == FW_OK)
 			code = fw_cfi_append(cfi, d[i].addr, init->row);
 	}
