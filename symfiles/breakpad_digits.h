@@ -16,18 +16,19 @@ extern const uint8_t fw_sym_class[256];
 enum { FW_SYM_DIGITS = 15 };	// of a number that surely fits, even a sum of two
 
 /**
- * Digits from @p p on, at least one; returns where they end, and in *end the
- * class of what is there: FW_SYM_OTHER also when there is no digit at all.
+ * Digits from @p p on, at least one, and the byte behind them; returns where to go
+ * on, and in *end the class of that byte: FW_SYM_OTHER also when there is no digit
+ * at all. Nothing is read behind that byte.
  */
 static inline const uint8_t *fw_sym_run_hex(const uint8_t *p, uint64_t *ret, unsigned *end)
 {
 	uint64_t v = 0;
-	unsigned d = fw_sym_class[*p];
+	unsigned d = fw_sym_class[*p++];
 	if (d >= 16)
 		d = FW_SYM_OTHER;
 	while (d < 16) {
 		v = v << 4 | d;
-		d = fw_sym_class[*++p];
+		d = fw_sym_class[*p++];
 	}
 	*ret = v;
 	*end = d;
@@ -37,12 +38,12 @@ static inline const uint8_t *fw_sym_run_hex(const uint8_t *p, uint64_t *ret, uns
 static inline const uint8_t *fw_sym_run_dec(const uint8_t *p, uint64_t *ret, unsigned *end)
 {
 	uint64_t v = 0;
-	unsigned d = fw_sym_class[*p];
+	unsigned d = fw_sym_class[*p++];
 	if (d >= 10)
 		d = FW_SYM_OTHER;
 	while (d < 10) {
 		v = v * 10 + d;
-		d = fw_sym_class[*++p];
+		d = fw_sym_class[*p++];
 	}
 	*ret = v;
 	*end = d;

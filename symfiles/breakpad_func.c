@@ -35,20 +35,20 @@ static inline const uint8_t *plain_line(const uint8_t *p, struct line *ret)
 	a = fw_sym_run_hex(p, &ret->addr, &end);
 	if (end != FW_SYM_BLANK)
 		return NULL;
-	b = fw_sym_run_hex(a + 1, &ret->size, &end);
+	b = fw_sym_run_hex(a, &ret->size, &end);
 	if (end != FW_SYM_BLANK)
 		return NULL;
-	c = fw_sym_run_dec(b + 1, &ret->line, &end);
+	c = fw_sym_run_dec(b, &ret->line, &end);
 	if (end != FW_SYM_BLANK)
 		return NULL;
-	p = fw_sym_run_dec(c + 1, &ret->file, &end);
+	p = fw_sym_run_dec(c, &ret->file, &end);
 	// Of 20 bytes none of four numbers has more than FW_SYM_DIGITS.
-	if (p - start > 20 && ((a - start) > FW_SYM_DIGITS || (b - a - 1) > FW_SYM_DIGITS ||
-			       (c - b - 1) > FW_SYM_DIGITS || (p - c - 1) > FW_SYM_DIGITS))
+	if (p - start > 20 && (a - start > FW_SYM_DIGITS || b - a > FW_SYM_DIGITS ||
+			       c - b > FW_SYM_DIGITS || p - c > FW_SYM_DIGITS))
 		return NULL;
 	if (end == FW_SYM_EOL)
-		return p + 1;
-	return end == FW_SYM_CR && p[1] == '\n' ? p + 2 : NULL;
+		return p;
+	return end == FW_SYM_CR && *p == '\n' ? p + 1 : NULL;
 }
 
 const char *fw_sym_line_run(struct fw_sym_loader *l, const char *text, const char *end)

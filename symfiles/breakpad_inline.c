@@ -111,15 +111,15 @@ static inline const uint8_t *plain_call(const uint8_t *p, bool old, struct fw_in
 	p = fw_sym_run_dec(p, &depth, &end);
 	if (end != FW_SYM_BLANK || depth >= FW_MAX_INLINE_DEPTH)
 		return NULL;
-	p = fw_sym_run_dec(p + 1, &line, &end);
+	p = fw_sym_run_dec(p, &line, &end);
 	if (end != FW_SYM_BLANK)
 		return NULL;
 	if (!old) {
-		p = fw_sym_run_dec(p + 1, &file, &end);
+		p = fw_sym_run_dec(p, &file, &end);
 		if (end != FW_SYM_BLANK || file >= FW_NO_INDEX)
 			return NULL;
 	}
-	p = fw_sym_run_dec(p + 1, &origin, &end);
+	p = fw_sym_run_dec(p, &origin, &end);
 	// at most 24 bytes: no field has more than 19 digits, none overflowed
 	if (end != FW_SYM_BLANK || p - start > 24 || (line | origin) > UINT32_MAX)
 		return NULL;
@@ -127,7 +127,7 @@ static inline const uint8_t *plain_call(const uint8_t *p, bool old, struct fw_in
 	ret->call_line = (uint32_t)line;
 	ret->call_file = (uint32_t)file;
 	ret->origin = (uint32_t)origin;
-	return p + 1;
+	return p;
 }
 
 /** The ranges, all in the function, and the byte that ends the line; NULL: anything else. */
@@ -142,12 +142,11 @@ static inline const uint8_t *plain_ranges(struct fw_sym_loader *l, const uint8_t
 		p = fw_sym_run_hex(p, &start, &end);
 		if (end != FW_SYM_BLANK)
 			return NULL;
-		p = fw_sym_run_hex(p + 1, &size, &end);
+		p = fw_sym_run_hex(p, &size, &end);
 		if (end > FW_SYM_CR || p - first > FW_SYM_DIGITS + 2 || start < func_start ||
 		    start + size > func_end || size == 0 ||
 		    !push_range(l, call, start, start + size))
 			return NULL;
-		p++;
 	} while (end == FW_SYM_BLANK);
 	return p;
 }

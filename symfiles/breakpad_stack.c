@@ -79,13 +79,13 @@ const char *fw_sym_cfi_run(struct fw_sym_loader *l, const char *p, const char *s
 		if (is_init) {
 			q = fw_sym_run_hex(number = q + 5, &start, &at_end);
 			if (at_end == FW_SYM_BLANK)
-				q = fw_sym_run_hex(q + 1, &size, &at_end);
+				q = fw_sym_run_hex(q, &size, &at_end);
 		} else {
 			q = fw_sym_run_hex(q, &start, &at_end);
 		}
 		if (at_end != FW_SYM_BLANK || q - number > FW_SYM_DIGITS + is_init)
 			break;
-		const char *rules = (const char *)q + 1;
+		const char *rules = (const char *)q;
 		const char *nl = memchr(rules, '\n', (size_t)(end - rules));
 		const char *last = nl;
 		while (last > rules && last[-1] == '\r')
