@@ -99,7 +99,8 @@ static enum fw_code check_header(const struct fw_block_header *h, uint64_t size,
 	    h->hash_offset > size ||
 	    (size - h->hash_offset) / 8 != fw_block_chunks(h->hash_offset) + 1 || size % 8)
 		return fw_fail(err, FW_MALFORMED, place, "chunk hashes do not fit");
-	if (h->num_sections != FW_SEC_COUNT || h->cpu > FW_CPU_RISCV64 || !ident_ok(&h->debug_id) || !ident_ok(&h->code_id) ||
+	if (h->num_sections != FW_SEC_COUNT || h->cpu > FW_CPU_RISCV64 ||
+	    !ident_ok(&h->debug_id) || !ident_ok(&h->code_id) ||
 	    h->name[sizeof(h->name) - 1] || h->os[sizeof(h->os) - 1])
 		return fw_fail(err, FW_MALFORMED, place, "bad field");
 	for (unsigned i = 0; i < FW_SEC_COUNT; i++) {
