@@ -53,7 +53,8 @@ END_TEST
 
 START_TEST(identity_comes_from_module_and_info)
 {
-	struct fw_image *image = synth_sym("MODULE Linux x86_64 34e0dbebee9efa94a1b8b0bcff308d490 my app\n"
+	struct fw_image *image = synth_sym(
+		"MODULE Linux x86_64 34e0dbebee9efa94a1b8b0bcff308d490 my app\n"
 		"INFO CODE_ID EBDBE0349EEE94FAA1B8B0BCFF308D4901020304 app.exe\n"
 		"INFO URL https://example.org/a b\n"
 		"INFO GENERATOR mozilla/dump_syms 2.3.3\n"

@@ -25,7 +25,8 @@ START_TEST(line_ends_of_all_kinds)	// traps 26, 46
 	for (size_t i = 0; i < 5; i++) {
 		char text[1000];
 		const char *e = ends[i];
-		snprintf(text, sizeof(text), "MODULE Linux x86_64 34E0DBEBEE9EFA94A1B8B0BCFF308D490 a%s"
+		snprintf(text, sizeof(text),
+			 "MODULE Linux x86_64 34E0DBEBEE9EFA94A1B8B0BCFF308D490 a%s"
 			 "FILE 0 a.c%sINLINE_ORIGIN 0 in%sFUNC 1000 20 0 f%s1000 10 1 0%s"
 			 "INLINE 0 2 0 0 1000 8%sSTACK CFI INIT 1000 20 " RULES "%s"
 			 "STACK CFI 1004 .cfa: $rsp 16 +%sPUBLIC 2000 0 p",

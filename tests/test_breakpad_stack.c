@@ -203,7 +203,8 @@ START_TEST(cfi_in_reverse_order)
 		ck_assert_str_eq(synth_rules(image, i * 0x40 + 1), want);
 		snprintf(want, sizeof(want), ".cfa: $rsp %u + .ra: .cfa -8 + ^", 16 + 8 * (i % 11));
 		ck_assert_str_eq(synth_rules(image, i * 0x40 + 8), want);
-		ck_assert_str_eq(synth_rules(image, i * 0x40 + 0x1f), ".cfa: $rbp 16 + .ra: .cfa -8 + ^");
+		ck_assert_str_eq(synth_rules(image, i * 0x40 + 0x1f),
+				 ".cfa: $rbp 16 + .ra: .cfa -8 + ^");
 		ck_assert_str_eq(synth_rules(image, i * 0x40 + 0x20), "-");
 	}
 	ck_assert_str_eq(synth_diag(image), "");

@@ -63,7 +63,7 @@ FW_MUST_CHECK enum fw_code fw_image_write(const struct fw_image *image, int fd,
 struct fw_span { uint32_t start, end, item, order; };
 enum fw_span_policy {
 	FW_SPAN_FIRST_AT_START,		// equal start: the first in file order, others dropped
-	FW_SPAN_INNERMOST,		// equal start: the shorter wins its range, equal ranges: the first
+	FW_SPAN_INNERMOST,		// equal start: the shorter wins; equal ranges: the first
 };
 
 /**

@@ -49,7 +49,7 @@ enum fw_section {
 /** A range of a function. A function split by a nested one has several, same name and entry. */
 struct fw_func {
 	uint32_t start, size;
-	uint32_t entry;			// where the function itself starts: function_offset counts from here
+	uint32_t entry;			// start of the function itself: offsets count from it
 	uint32_t name;			// string id
 	uint32_t params_size;		// bytes of stack parameters (x86)
 	uint32_t first_line, num_lines;

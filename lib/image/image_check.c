@@ -205,7 +205,8 @@ static enum fw_code check_win(const struct fw_image *image, struct fw_error *err
 			    r[i].start < w[r[i].record].start ||
 			    r[i].end > w[r[i].record].start + w[r[i].record].size)
 				return fw_fail(err, FW_MALFORMED, NULL,
-					       "STACK WIN range %u of type %u is bad", i, k ? 0 : 4);
+					       "STACK WIN range %u of type %u is bad", i,
+					       k ? 0 : 4);
 	}
 	return FW_OK;
 }
