@@ -7,6 +7,34 @@
 // Rules of STACK CFI repeat: a few thousand texts among millions of records, so a
 // text is parsed once, and what a text makes of a row is remembered.
 
+static bool is_token(struct fw_str s, const char *word)
+{
+	return s.n == strlen(word) && memcmp(s.s, word, s.n) == 0;
+}
+
+/**
+ * `.ra: .ra`, which no expression can mean: dump_syms writes it where the return
+ * address is back in the register it came in (DW_CFA_restore without a rule of
+ * the CIE), which the ABIs of arm and arm64 say is lr.
+ */
+static bool restores_ra(struct fw_str text)
+{
+	struct fw_text t = { text.s, text.s + text.n };
+	struct fw_str token;
+	bool name = false, value = false;
+	while (fw_text_token(&t, &token)) {
+		if (token.s[token.n - 1] == ':') {
+			if (value)
+				return true;
+			name = is_token(token, ".ra:");
+		} else {
+			value = name && is_token(token, ".ra");
+			name = false;
+		}
+	}
+	return value;
+}
+
 static enum fw_code parse_rule_text(struct fw_sym_loader *l, struct fw_str text)
 {
 	struct fw_rule rules[FW_MAX_ROW_RULES];
@@ -16,6 +44,14 @@ static enum fw_code parse_rule_text(struct fw_sym_loader *l, struct fw_str text)
 					   &count, &unknown, &failed, NULL);
 	if (code == FW_NO_MEMORY)
 		return code;
+	for (uint32_t i = 0; i < count && failed && l->cpu->lr != FW_NO_REG; i++) {
+		if (rules[i].target != l->cpu->pc || rules[i].kind != FW_RULE_FAILED ||
+		    !restores_ra(text))
+			continue;
+		rules[i] = (struct fw_rule){ .kind = FW_RULE_REG, .target = l->cpu->pc,
+					     .reg = l->cpu->lr };
+		failed--;
+	}
 	set.count = count;
 	set.failed = failed || code;
 	set.malformed = code;

@@ -140,6 +140,28 @@ START_TEST(trampoline_is_told_by_its_row)	// decision 24
 }
 END_TEST
 
+START_TEST(return_address_back_in_lr)
+{
+	struct fw_image *image = synth_sym(
+		"MODULE Linux arm64 34E0DBEBEE9EFA94A1B8B0BCFF308D490 app\n"
+		"STACK CFI INIT 1000 40 .cfa: sp 0 + .ra: x30\n"
+		"STACK CFI 1004 .cfa: sp 16 + .ra: .cfa -8 + ^ x29: .cfa -16 + ^\n"
+		"STACK CFI 1010 .cfa: sp 0 + .ra: .ra x29: x29\n"
+		"STACK CFI 1014 .ra: .ra 8 +\n"
+		"STACK CFI 1018 .ra: .ra\n");
+	ck_assert_str_eq(synth_rules(image, 0x1004),
+			 ".cfa: sp 16 + .ra: .cfa -8 + ^ x29: .cfa -16 + ^");
+	ck_assert_str_eq(synth_rules(image, 0x1010), ".cfa: sp .ra: x30 x29: x29");
+	ck_assert_str_eq(synth_rules(image, 0x1014), ".cfa: sp .ra: ? x29: x29");
+	ck_assert_str_eq(synth_rules(image, 0x1018), ".cfa: sp .ra: x30 x29: x29");
+	ck_assert_str_eq(synth_diag(image), "rule 1 (5)");
+	fw_image_destroy(image);
+	image = synth_sym(AMD64 "STACK CFI INIT 1000 40 .cfa: $rsp 8 + .ra: .ra\n");
+	ck_assert_str_eq(synth_rules(image, 0x1000), ".cfa: $rsp 8 + .ra: ?");
+	fw_image_destroy(image);
+}
+END_TEST
+
 START_TEST(cfi_of_an_unknown_cpu)
 {
 	static const char text[] =
@@ -321,6 +343,7 @@ Suite *breakpad_stack_suite(void)
 	tcase_add_test(tc, cfi_bad_rules);
 	tcase_add_test(tc, inputs_that_crash_breakpad);
 	tcase_add_test(tc, trampoline_is_told_by_its_row);
+	tcase_add_test(tc, return_address_back_in_lr);
 	tcase_add_test(tc, cfi_of_an_unknown_cpu);
 	tcase_add_test(tc, bad_stack_records);
 	tcase_add_test(tc, cfi_in_reverse_order);
