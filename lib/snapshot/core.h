@@ -11,7 +11,7 @@
  */
 enum {
 	ET_EXEC = 2, ET_DYN = 3, ET_CORE = 4,
-	PT_LOAD = 1, PT_DYNAMIC = 2, PT_NOTE = 4,
+	PT_LOAD = 1, PT_DYNAMIC = 2, PT_INTERP = 3, PT_NOTE = 4,
 	PN_XNUM = 0xffff,
 	PF_X = 1, PF_W = 2, PF_R = 4,
 	DT_NULL = 0, DT_STRTAB = 5, DT_SONAME = 14, DT_DEBUG = 21,
@@ -122,6 +122,7 @@ struct core_image {
 	uint64_t base, end;		// pages of its lowest and highest PT_LOAD
 	uint64_t bias;			// added to link-time addresses
 	uint64_t dynamic;		// address of its dynamic section; 0: none
+	struct fw_str interpreter;	// PT_INTERP
 	struct fw_ident debug_id, code_id;
 };
 
@@ -130,6 +131,13 @@ struct core_budget { uint32_t steps; };
 
 /** Read the ELF header at @p address. False: none there that a loader would take. */
 bool core_image_read(const struct fw_snapshot *s, struct core_budget *budget, uint64_t address,
+		     struct core_image *ret);
+
+/**
+ * Read a copy of the program's first page at @p address, when AT_PHDR, AT_PHNUM and
+ * AT_ENTRY all say that it is the program's.
+ */
+bool core_image_copy(const struct fw_snapshot *s, struct core_budget *budget, uint64_t address,
 		     struct core_image *ret);
 
 /** Value of the first tag of this kind in a dynamic section in memory. */

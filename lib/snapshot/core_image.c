@@ -62,7 +62,7 @@ static bool read_build_id(const struct fw_snapshot *s, struct core_budget *budge
 }
 
 /** The ELF header at an address, checked. */
-struct header { uint64_t phoff; uint32_t phnum, phentsize; bool wide, swap; };
+struct header { uint64_t entry, phoff; uint32_t phnum, phentsize; bool wide, swap; };
 
 static bool read_header(const struct fw_snapshot *s, uint64_t address, struct header *ret)
 {
@@ -79,6 +79,7 @@ static bool read_header(const struct fw_snapshot *s, uint64_t address, struct he
 		return false;
 	ret->wide = wide;
 	ret->swap = s->memory.swap;
+	ret->entry = core_word(&b, wide, 24);
 	ret->phoff = core_word(&b, wide, wide ? 32 : 28);
 	ret->phentsize = core_u16(&b, wide ? 54 : 42);
 	ret->phnum = core_u16(&b, wide ? 56 : 44);
@@ -95,18 +96,16 @@ static bool read_phdr(const struct fw_snapshot *s, struct core_budget *budget, u
 	       core_phdr(&b, header->wide, 0, ret);
 }
 
-bool core_image_read(const struct fw_snapshot *s, struct core_budget *budget, uint64_t address,
-		     struct core_image *ret)
+// Where an image lies whose header is read at @p copy and belongs at @p address.
+static bool read_extent(const struct fw_snapshot *s, struct core_budget *budget, uint64_t copy,
+			uint64_t address, const struct header *header, struct core_image *ret)
 {
-	struct header header;
 	struct core_phdr h;
 	uint64_t mask = s->cpu->word_mask, low = UINT64_MAX, high = 0;
 	bool have_bias = false;
 	*ret = (struct core_image){ 0 };
-	if (!read_header(s, address, &header))
-		return false;
-	for (uint32_t i = 0; i < header.phnum; i++) {
-		if (!read_phdr(s, budget, address, &header, i, &h) || h.type != PT_LOAD ||
+	for (uint32_t i = 0; i < header->phnum; i++) {
+		if (!read_phdr(s, budget, copy, header, i, &h) || h.type != PT_LOAD ||
 		    h.memsz == 0 || h.memsz - 1 > mask - h.vaddr)
 			continue;
 		if (h.vaddr < low)
@@ -126,13 +125,52 @@ bool core_image_read(const struct fw_snapshot *s, struct core_budget *budget, ui
 	if (last < ret->base || last > mask - PAGE)
 		return false;
 	ret->end = (last | (PAGE - 1)) + 1;
+	return true;
+}
+
+bool core_image_read(const struct fw_snapshot *s, struct core_budget *budget, uint64_t address,
+		     struct core_image *ret)
+{
+	struct header header;
+	struct core_phdr h;
+	uint64_t mask = s->cpu->word_mask;
+	if (!read_header(s, address, &header) ||
+	    !read_extent(s, budget, address, address, &header, ret))
+		return false;
 	for (uint32_t i = 0; i < header.phnum; i++) {
 		if (!read_phdr(s, budget, address, &header, i, &h))
 			continue;
 		if (h.type == PT_DYNAMIC && !ret->dynamic)
 			ret->dynamic = (ret->bias + h.vaddr) & mask;
+		if (h.type == PT_INTERP)
+			ret->interpreter = core_string(s, (ret->bias + h.vaddr) & mask);
 		if (h.type == PT_NOTE && !ret->code_id.n)
 			read_build_id(s, budget, (ret->bias + h.vaddr) & mask, &h, ret);
+	}
+	return true;
+}
+
+bool core_image_copy(const struct fw_snapshot *s, struct core_budget *budget, uint64_t address,
+		     struct core_image *ret)
+{
+	struct header header;
+	struct core_phdr h;
+	uint64_t mask = s->cpu->word_mask;
+	if (!s->have_entry || !s->phdr || !read_header(s, address, &header) ||
+	    header.phnum != s->phnum ||
+	    !read_extent(s, budget, address, (s->phdr - header.phoff) & mask, &header, ret) ||
+	    ((header.entry + ret->bias) & mask) != s->entry)
+		return false;
+	for (uint32_t i = 0; i < header.phnum; i++) {
+		if (!read_phdr(s, budget, address, &header, i, &h))
+			continue;
+		if (h.type == PT_DYNAMIC && !ret->dynamic)
+			ret->dynamic = (ret->bias + h.vaddr) & mask;
+		// By the place in the file: only its first page is copied.
+		if (h.type == PT_INTERP && h.offset < PAGE)
+			ret->interpreter = core_string(s, address + h.offset);
+		if (h.type == PT_NOTE && !ret->code_id.n && h.offset < PAGE)
+			read_build_id(s, budget, address + h.offset, &h, ret);
 	}
 	return true;
 }

@@ -102,6 +102,13 @@ static void read_mappings(struct modules *m)
 		      compare_mappings);
 }
 
+// The snapshot is still being made: its regions may be named.
+static struct fw_region *region_at(const struct fw_snapshot *s, uint64_t address)
+{
+	const struct fw_region *r = fw_snapshot_region(s, address);
+	return r ? &s->regions[r - s->regions] : NULL;
+}
+
 // Names of files for the regions they are mapped at. The two lists come from one
 // walk over the process's mappings, so that nearly always one entry is one region.
 static void name_regions(struct modules *m)
@@ -109,7 +116,7 @@ static void name_regions(struct modules *m)
 	struct fw_snapshot *s = m->core->s;
 	for (size_t i = 0; i < m->mappings.count; i++) {
 		const struct mapping *x = &m->mappings.data[i];
-		struct fw_region *r = (struct fw_region *)fw_snapshot_region(s, x->start);
+		struct fw_region *r = region_at(s, x->start);
 		if (!r) {
 			m->uncovered++;
 			continue;
@@ -196,21 +203,14 @@ static void read_mapped_files(struct modules *m)
 	finish_group(m);
 }
 
-static int compare_modules(const void *a, const void *b)
-{
-	const struct fw_module_info *x = a, *y = b;
-	return x->base < y->base ? -1 : x->base > y->base;
-}
-
-// Ascending; the lower of two that overlap is cut where the higher one starts.
+// They come in ascending order; of those at one address the first counts, the
+// lower of two that overlap is cut where the higher one starts.
 static void arrange(struct modules *m)
 {
 	struct core_reader *core = m->core;
 	struct fw_snapshot *s = core->s;
 	enum { MORE = 16 };		// for the vDSO and what the caller adds
 	size_t count = m->found.count;
-	if (count)
-		qsort(m->found.data, count, sizeof(*m->found.data), compare_modules);
 	if (count > FW_MAX_MODULES) {
 		core_note(s, "modules", CORE_NO_INDEX, "%llu, only the first %d are read",
 			  (unsigned long long)count, FW_MAX_MODULES);
@@ -222,15 +222,20 @@ static void arrange(struct modules *m)
 		return;
 	s->module_room = (uint32_t)count + MORE;
 	for (size_t i = 0; i < count; i++) {
-		struct fw_module_info *x = &m->found.data[i];
-		if (i + 1 < count && x->size > x[1].base - x->base) {
-			core_note(s, "module", (uint32_t)i, "is cut at 0x%llx where another starts",
-				  (unsigned long long)x[1].base);
-			x->size = x[1].base - x->base;
-		}
-		// Of those at one address the last stays: the others have no size now.
-		if (x->size == 0)
+		const struct fw_module_info *x = &m->found.data[i];
+		struct fw_module_info *below = s->num_modules ? &s->modules[s->num_modules - 1] :
+					       NULL;
+		if (below && below->base == x->base) {
+			core_note(s, "module", (uint32_t)i, "another one starts at 0x%llx too",
+				  (unsigned long long)x->base);
 			continue;
+		}
+		if (below && below->size > x->base - below->base) {
+			core_note(s, "module", (uint32_t)i,
+				  "cuts the module at 0x%llx that reaches into it",
+				  (unsigned long long)below->base);
+			below->size = x->base - below->base;
+		}
 		s->mapped[s->num_mapped++] = s->num_modules;
 		s->modules[s->num_modules++] = *x;
 	}
@@ -253,7 +258,7 @@ static void add_vdso(struct modules *m)
 	struct core_image image;
 	if (!s->vdso || fw_snapshot_module(s, s->vdso))
 		return;
-	struct fw_region *r = (struct fw_region *)fw_snapshot_region(s, s->vdso);
+	struct fw_region *r = region_at(s, s->vdso);
 	if (r && r->start == s->vdso && !r->name.n)
 		r->name = FW_STR("[vdso]");
 	struct fw_module_info info = { .base = s->vdso, .code_file = FW_STR("[vdso]") };
@@ -272,6 +277,22 @@ static void add_vdso(struct modules *m)
 		try_add(m->core, &info);
 }
 
+// A program whose data shares the file's first page with its code has that page's
+// bytes once more, at its data's address. Only the region that follows is looked at.
+static bool find_header_copy(struct modules *m, struct core_image *ret)
+{
+	struct fw_snapshot *s = m->core->s;
+	const struct fw_region *r = fw_snapshot_region(s, s->phdr);
+	for (unsigned i = 0; r && i < 4 && r + 1 < s->regions + s->num_regions; i++) {
+		if (r[1].start != r->end)
+			return false;
+		r++;
+		if (core_image_copy(s, &m->budget, r->start, ret))
+			return true;
+	}
+	return false;
+}
+
 // Without NT_FILE: the program by its header pages, the rest by the linker's list.
 static void add_from_memory(struct modules *m)
 {
@@ -280,7 +301,8 @@ static void add_from_memory(struct modules *m)
 	struct core_image image;
 	uint32_t added;
 	uint64_t header = s->phdr - (core->wide ? 64 : 52);
-	if (!s->phdr || !core_image_read(s, &m->budget, header, &image))
+	if (!s->phdr || (!core_image_read(s, &m->budget, header, &image) &&
+			 !find_header_copy(m, &image)))
 		return;
 	struct fw_str name = s->exec_file.n ? s->exec_file : s->exec_name;
 	struct fw_module_info info = {
@@ -291,6 +313,13 @@ static void add_from_memory(struct modules *m)
 	if (!core->no_memory && image.dynamic &&
 	    fw_snapshot_add_linked(s, image.dynamic, &added, NULL) == FW_NO_MEMORY)
 		core->no_memory = true;
+	// The list borrows the dynamic linker's name from the program.
+	const struct fw_module_info *linker = s->interpreter ?
+		fw_snapshot_module(s, s->interpreter) : NULL;
+	if (linker && !linker->code_file.n) {
+		struct fw_module_info *named = &s->modules[linker - s->modules];
+		named->code_file = named->debug_file = image.interpreter;
+	}
 }
 
 static void mark_main(struct fw_snapshot *s)

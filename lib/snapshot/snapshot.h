@@ -205,6 +205,24 @@ FW_MUST_CHECK enum fw_code fw_snapshot_add_module(struct fw_snapshot *s,
 FW_MUST_CHECK enum fw_code fw_snapshot_add_linked(struct fw_snapshot *s, uint64_t dynamic,
 						  uint32_t *ret_added, struct fw_error *err);
 
+/**
+ * Give a module without ids those of the file that was found to be its, by its
+ * bytes. As above, before anything walks; a module that has an id keeps it.
+ */
+void fw_snapshot_identify(struct fw_snapshot *s, uint32_t module,
+			  const struct fw_ident *debug_id, const struct fw_ident *code_id);
+
+/** Bytes compared with the capture's memory: how many of them it has, how many are equal. */
+struct fw_comparison { uint64_t present, equal; };
+
+/**
+ * Compare @p n bytes of a file that are mapped at @p address with what the capture
+ * holds there in pages that the program cannot write; adds to *ret. Pages that the
+ * dynamic linker wrote and then protected (RELRO) differ in their relocated words.
+ */
+void fw_snapshot_compare(const struct fw_snapshot *s, uint64_t address, const uint8_t *bytes,
+			 uint64_t n, struct fw_comparison *ret);
+
 /** Readers of one format; lib/snapshot/minidump*.c and core*.c. */
 FW_MUST_CHECK enum fw_code fw_minidump_read(const uint8_t *data, uint64_t size,
 					    struct fw_snapshot **ret, struct fw_error *err);

@@ -74,3 +74,45 @@ enum fw_code fw_snapshot_add_module(struct fw_snapshot *s, const struct fw_modul
 		index_modules(s);
 	return FW_OK;
 }
+
+void fw_snapshot_identify(struct fw_snapshot *s, uint32_t module,
+			  const struct fw_ident *debug_id, const struct fw_ident *code_id)
+{
+	struct fw_module_info *m = &s->modules[module];
+	if (m->debug_id.n || m->code_id.n)
+		return;
+	m->debug_id = *debug_id;
+	m->code_id = *code_id;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+void fw_snapshot_compare(const struct fw_snapshot *s, uint64_t address, const uint8_t *bytes,
+			 uint64_t n, struct fw_comparison *ret)
+{
+	const struct fw_segment *segments = s->memory.segments;
+	for (uint32_t i = 0; i < s->memory.count; i++) {
+		// A segment may be several regions, neighbours in the file.
+		uint64_t at = segments[i].start < address ? address : segments[i].start;
+		while (at - segments[i].start < segments[i].size && at - address < n) {
+			const struct fw_region *r = fw_snapshot_region(s, at);
+			uint64_t size = smaller(segments[i].size - (at - segments[i].start),
+						n - (at - address));
+			if (r)
+				size = smaller(size, r->end - at);
+			const uint8_t *mine = segments[i].data + (at - segments[i].start);
+			const uint8_t *theirs = bytes + (at - address);
+			bool known = r && r->permissions & FW_PERM_KNOWN;
+			for (uint64_t k = 0; known && !(r->permissions & FW_PERM_WRITE) &&
+					     k < size; k++) {
+				ret->present++;
+				ret->equal += mine[k] == theirs[k];
+			}
+			if (__builtin_add_overflow(at, size, &at))
+				break;
+		}
+	}
+}
