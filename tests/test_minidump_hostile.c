@@ -59,7 +59,7 @@ START_TEST(what_is_no_minidump_is_refused)
 {
 	static const uint8_t elf[8] = { 0x7f, 'E', 'L', 'F' };
 	check_fails(elf, 0, FW_UNSUPPORTED, "", "the file is empty");
-	check_fails(elf, 8, FW_UNSUPPORTED, "offset 0x0", "not a capture of a known format");
+	check_fails(elf, 8, FW_MALFORMED, "offset 0x0", "the ELF header is cut off: 8 bytes");
 	check_fails((const uint8_t *)"MDM", 3, FW_UNSUPPORTED, "offset 0x0",
 		    "not a capture of a known format");
 	check_fails((const uint8_t *)"MDMP5678", 8, FW_MALFORMED, "offset 0x0",

@@ -40,6 +40,9 @@ const struct fw_cpu *core_cpu(uint16_t machine, bool wide)
 	case EM_SPARCV9:
 		id = FW_CPU_SPARC;
 		break;
+	case EM_S390:
+		id = wide ? FW_CPU_S390X : FW_CPU_UNKNOWN;
+		break;
 	case EM_RISCV:
 		id = wide ? FW_CPU_RISCV64 : FW_CPU_RISCV32;
 		break;
@@ -74,6 +77,8 @@ static const struct gregset {
 	// powerpc: asm/ptrace.h: gpr 0-31, nip, msr, orig_gpr3, ctr, link
 	{ FW_CPU_PPC, NULL, 0, 32, 48, 4, 32, 36 },
 	{ FW_CPU_PPC64, NULL, 0, 32, 48, 8, 32, 36 },
+	// s390: asm/ptrace.h, s390_regs: psw mask and address, then the general registers
+	{ FW_CPU_S390X, NULL, 2, 16, 27, 8, 1, NONE },
 	// riscv: asm/ptrace.h: pc in the place of x0, which is always 0
 	{ FW_CPU_RISCV32, NULL, 0, 32, 32, 4, 0, NONE },
 	{ FW_CPU_RISCV64, NULL, 0, 32, 32, 8, 0, NONE },
@@ -98,6 +103,9 @@ const char *core_registers(const struct core_reader *core, const struct fw_bytes
 	struct fw_bytes b;
 	if (!set || cpu->num_regs == 0)
 		return "registers of this CPU are not read";
+	// mips n32: pointers of 4 bytes, registers of 8
+	if (core->machine == EM_MIPS && !core->wide && status->size >= 72 + 45 * 8)
+		return "registers of this ABI are not read";
 	if (!fw_bytes_range(status, core->wide ? 112 : 72, (uint64_t)set->words * set->width, &b))
 		return "NT_PRSTATUS is too short for the registers";
 	for (unsigned reg = 0; reg < set->num && reg < cpu->num_regs; reg++) {
