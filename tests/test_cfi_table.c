@@ -536,6 +536,22 @@ START_TEST(an_extent_is_what_a_look_up_reads)
 }
 END_TEST
 
+// Found by fuzzing: first 0xfffffff6, end 0 made a count of 10 in 32 bits.
+START_TEST(rows_that_end_before_they_begin_have_no_rules)
+{
+	static const struct fw_rule rules[4];
+	static const uint32_t row_first[] = { 0, 0xfffffff6, 0, 3, 1 };
+	struct fw_cfi_table t = { .row_first = row_first, .num_rows = 4, .rules = rules,
+				  .num_rules = 4 };
+	uint32_t count = 7;
+	for (uint32_t row = 0; row < 4; row++) {
+		ck_assert(row == 2 || fw_cfi_rules(&t, row, &count) == NULL);
+		ck_assert(row == 2 || count == 0);
+	}
+	ck_assert_ptr_eq(fw_cfi_rules(&t, 2, &count), rules);
+}
+END_TEST
+
 START_TEST(the_vector_compare_agrees_with_the_scalar_one)
 {
 	uint8_t change[32];
@@ -612,6 +628,7 @@ Suite *cfi_table_suite(void)
 	tcase_add_loop_test(tc, flipped_bytes_cost_wrong_answers_only, 0, 2);
 	tcase_add_loop_test(tc, cut_sections_cost_wrong_answers_only, 0, 2);
 	tcase_add_loop_test(tc, an_extent_is_what_a_look_up_reads, 0, 2);
+	tcase_add_test(tc, rows_that_end_before_they_begin_have_no_rules);
 	tcase_add_test(tc, the_vector_compare_agrees_with_the_scalar_one);
 	tcase_add_test(tc, every_allocation_may_fail);
 	tcase_add_loop_test(tc, checks_name_what_is_wrong, 0, ARRAY_SIZE(checks));

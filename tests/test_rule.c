@@ -100,6 +100,21 @@ static const struct { const char *text; uint8_t kind; } program_cases[] = {
 	{ "$rbx: 4096 ^", FW_RULE_LOAD_PROGRAM },
 };
 
+// Found by fuzzing: on a 32-bit CPU a sum wraps, so every literal fits a record.
+START_TEST(literals_wrap_at_the_word_before_shapes_are_told)
+{
+	struct fw_program_set set;
+	fw_program_set_init(&set);
+	struct parsed p = parse(&set, fw_cpu_get(FW_CPU_X86), ".ra: .cfa -333333333338 + ^");
+	ck_assert_int_eq(p.code, FW_OK);
+	// -333333333338 mod 2^32, by hand
+	ck_assert(same(p.rules[0], (struct fw_rule){ FW_RULE_LOAD_CFA, 8, 0, 0, 1674115750 }));
+	p = parse(&set, fw_cpu_get(FW_CPU_AMD64), ".ra: .cfa -333333333338 + ^");
+	ck_assert_int_eq(p.rules[0].kind, FW_RULE_LOAD_PROGRAM);
+	fw_program_set_deinit(&set);
+}
+END_TEST
+
 START_TEST(other_expressions_become_programs)
 {
 	struct fw_program_set set;
@@ -411,6 +426,7 @@ Suite *rule_suite(void)
 {
 	Suite *s = suite_create("rule");
 	TCase *tc = tcase_create("rule");
+	tcase_add_test(tc, literals_wrap_at_the_word_before_shapes_are_told);
 	tcase_add_loop_test(tc, shapes_become_records, 0, ARRAY_SIZE(shapes));
 	tcase_add_loop_test(tc, other_expressions_become_programs, 0, ARRAY_SIZE(program_cases));
 	tcase_add_test(tc, a_whole_record);

@@ -71,11 +71,11 @@ static inline const struct fw_rule *fw_cfi_rules(const struct fw_cfi_table *t, u
 	*ret_count = 0;
 	if (FW_UNLIKELY(i >= t->num_rows))
 		return NULL;
-	const uint32_t first = t->row_first[i], end = t->row_first[i + 1], count = end - first;
-	// row 0 has no rules; where end < first, count is huge
+	const uint64_t first = t->row_first[i], end = t->row_first[i + 1], count = end - first;
+	// row 0 has no rules; where end < first, count is huge, in 64 bits always
 	if (FW_UNLIKELY(count - 2 > FW_CPU_REGS || end > t->num_rules))
 		return NULL;
-	*ret_count = count;
+	*ret_count = (uint32_t)count;
 	const struct fw_rule *rules = t->rules + first;
 	if (rules == NULL)	// not with rules in it: spares the caller's check
 		__builtin_unreachable();

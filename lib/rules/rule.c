@@ -108,6 +108,8 @@ static bool parse_shape(const struct fw_cpu *cpu, const struct fw_str *token, un
 			return false;
 		if (op == '-')
 			v = 0 - v;
+		if (cpu->word_size == 4)	// sums wrap there: every literal is a small one
+			v = (uint64_t)(int64_t)(int32_t)(uint32_t)v;
 		if ((int64_t)v < INT32_MIN || (int64_t)v > INT32_MAX)
 			return false;
 	} else if (rest != 1) {
