@@ -7,6 +7,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/output.h"
+#include "symfiles/loader.h"
 
 static void on_sigbus(int number)
 {
@@ -105,6 +106,8 @@ int main(int argc, char **argv)
 	struct fw_args args;
 	int first = 1;
 
+	if (fw_loader_is_child(argc, argv))
+		return fw_loader_main(argc, argv);
 	fill_standard_fds();
 	set_signals();
 

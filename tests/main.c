@@ -3,12 +3,16 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "symfiles/loader.h"
+
 #define SUITE(name) Suite *name##_suite(void);
 #include "suites.inc"
 #undef SUITE
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (fw_loader_is_child(argc, argv))
+		return fw_loader_main(argc, argv);
 	SRunner *runner = srunner_create(NULL);
 #define SUITE(name) srunner_add_suite(runner, name##_suite());
 #include "suites.inc"

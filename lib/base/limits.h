@@ -34,6 +34,10 @@ enum {
 	FW_MAX_INDEX_FILES = 1000000,
 	FW_MAX_ELF_HEADERS = 65536,	// program or section headers of one ELF file
 	FW_MAX_ELF_NOTES = 4096,
+	FW_MAX_XZ_MEMORY = 134217728,	// bytes that unpacking .gnu_debugdata may take
+	FW_MAX_MINI = 268435456,	// bytes of .gnu_debugdata unpacked
+	FW_LOADER_CPU_SECONDS = 60,	// of one loader process
+	FW_LOADER_WALL_SECONDS = 180,
 	FW_MAX_MANGLED = 16384,		// bytes of a name that is demangled
 	FW_MAX_DEMANGLED = 65536,	// bytes that it may become
 	FW_MAX_IDENT = 64,		// characters of a debug or code id
@@ -50,6 +54,7 @@ enum {
 
 #define FW_MAX_INPUT (UINT64_C(4) << 30)	// bytes from stdin or of a decompressed file
 #define FW_MAX_ELF_UNPACKED (UINT64_C(4) << 30)	// bytes of one ELF file's compressed sections
+#define FW_LOADER_MEMORY (UINT64_C(4) << 30)	// of one loader process, besides its files
 #define FW_READ_BELOW (UINT64_C(64) << 20)	// smaller files are read, larger ones mapped
 
 #endif

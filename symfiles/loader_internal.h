@@ -1,0 +1,53 @@
+#ifndef FW_SYMFILES_LOADER_INTERNAL_H
+#define FW_SYMFILES_LOADER_INTERNAL_H
+
+#include "symfiles/loader.h"
+
+/** First argument of a loader process. */
+#define FW_LOADER_WORD "--loader"
+
+/*
+ * What parent and child of the loader say to each other over a socket of packets.
+ * Child: an ASK (which split DWARF file), answered by an ANSWER with a descriptor
+ * or without; at last one DONE. Both are one executable: structs as they are.
+ */
+enum fw_loader_kind { FW_LOADER_ASK = 1, FW_LOADER_ANSWER, FW_LOADER_DONE };
+
+enum { FW_LOADER_PATH = 4096, FW_LOADER_MAX_ASKED = 65536 };
+
+struct fw_loader_packet {
+	uint32_t kind;
+	bool dwp;			// ASK: the program's package
+	struct fw_error error;		// DONE; code FW_OK: the image is written
+	char comp_dir[FW_LOADER_PATH], name[FW_LOADER_PATH];	// ASK
+};
+
+/** Send one packet, with a descriptor unless @p fd is -1. */
+bool fw_loader_send(int socket, const struct fw_loader_packet *p, int fd);
+/** Receive one; *ret_fd is -1 or a descriptor of the caller's. False: the other is gone. */
+bool fw_loader_receive(int socket, struct fw_loader_packet *p, int *ret_fd);
+
+/** fw_loader_compile() with limits of one's own and, for tests, a child that misbehaves. */
+struct fw_loader_limits {
+	unsigned cpu_seconds, wall_seconds;
+	uint64_t memory;		// bytes besides those of the files; 0: no limit
+	const char *trick;		// NULL, or "crash", "hang", "spin", "eat", "lie", "mute", "open"
+};
+FW_MUST_CHECK enum fw_code fw_loader_run(const struct fw_loader_request *request,
+					 const struct fw_loader_limits *limits,
+					 struct fw_image **ret, struct fw_error *err);
+
+/** True in builds with a sanitizer, which maps terabytes and opens files of its own. */
+static inline bool fw_loader_sanitized(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	return true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+	return true;
+#endif
+#endif
+	return false;
+}
+
+#endif
