@@ -485,7 +485,8 @@ START_TEST(file_mapped_twice_is_two_modules_and_small_ones_stay_one)
 		.type = ET_DYN, .size = 0x2000, .build_id = build_id }, page);
 	synth_core_load(&c, 0x10000, SYNTH_R | SYNTH_X, page, sizeof(page), 0x1000);
 	synth_core_load(&c, 0x11000, SYNTH_R | SYNTH_W, page, sizeof(page), 0x1000);
-	synth_core_load(&c, 0x20000, SYNTH_R | SYNTH_X, NULL, 0, 0x1000);	// without its header
+	// once more without its header
+	synth_core_load(&c, 0x20000, SYNTH_R | SYNTH_X, NULL, 0, 0x1000);
 	synth_core_load(&c, 0x21000, SYNTH_R | SYNTH_W, NULL, 0, 0x1000);
 	struct fw_snapshot *s = finish(&c);
 	ck_assert_uint_eq(s->num_modules, 2);

@@ -374,7 +374,8 @@ START_TEST(headers_in_memory_are_bounded)
 	for (unsigned i = 0; i < FILES; i++) {
 		memcpy(large + i * 0x1000, page, sizeof(page));
 		files[i] = (struct synth_core_file){
-			0x100000 + i * 0x1000, 0x101000 + i * 0x1000, 0, i % 2 ? "/lib/x" : "/lib/y",
+			0x100000 + i * 0x1000, 0x101000 + i * 0x1000, 0,
+			i % 2 ? "/lib/x" : "/lib/y",
 		};
 	}
 	synth_core_files(&c, files, FILES);

@@ -143,7 +143,7 @@ struct fw_snapshot {
 	// program's file is known only by these and by its read-only bytes.
 	uint64_t phdr;			// AT_PHDR: its program headers' address; 0: unknown
 	uint32_t phnum;			// AT_PHNUM; 0: unknown
-	uint64_t interpreter;		// AT_BASE: the dynamic linker's base; 0: unknown or none
+	uint64_t interpreter;		// AT_BASE: the dynamic linker's base; 0: none
 	struct fw_str exec_file;	// AT_EXECFN: the path it was started by
 	struct fw_str exec_name;	// NT_PRPSINFO: its name, cut to 15 bytes
 	uint32_t num_maps;		// lines of /proc/PID/maps; 0: no such stream
