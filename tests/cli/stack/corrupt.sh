@@ -9,3 +9,8 @@ grep -nE 'zzzz|^STACK CFI 13|UNKNOWN' bad/null/$id/null.sym | cut -d ' ' -f 1-5
 sed -n '/zzzz/,/^FUNC/p' bad/null/$id/null.sym | grep -c '^[0-9a-f]* [0-9a-f]* [0-9]* [0-9]*$'
 "$FRAMEWALK" stack --no-cache "$dump" -s bad -s "$symbols" | sed -n '/^Thread/,/^Other/p'
 "$FRAMEWALK" stack --no-cache --json "$dump" -s bad | grep -o '"diagnostics":{.*}}' | sed 's/,"on_stack".*//'
+echo '--- no symbol file; a good one after it is used'
+mkdir -p text/null/$id
+echo 'this is no symbol file' > text/null/$id/null.sym
+"$FRAMEWALK" stack --no-cache "$dump" -s text | sed -n '/^Modules/,/^Other/p'
+"$FRAMEWALK" stack --no-cache --json "$dump" -s text -s "$symbols" | grep -o '"symbol_status":"[a-z_]*","symbol_file":[^,]*,"symbol_message":[^,]*'
