@@ -27,6 +27,10 @@ enum {
 	FW_MAX_DIE_DEPTH = 1024,	// of DWARF's trees; lexical blocks nest by dozens
 	FW_MAX_DIE_CHAIN = 16,		// specifications and abstract origins in a row
 	FW_MAX_DWARF_PATH = 4096,	// bytes of a source file's path
+	FW_MAX_FDES = 16777216,		// of one section; a large browser has 600,000
+	FW_MAX_CIE_INSTRUCTIONS = 4096,	// bytes; real ones have some tens
+	FW_MAX_CFI_REMEMBERED = 256,	// rows that one FDE keeps by DW_CFA_remember_state
+	FW_MAX_CFI_STATES = 524288,	// distinct rows that one FDE may go through
 	FW_MAX_DIAG_SAMPLES = 8,	// line numbers remembered per kind of bad record
 
 	// symbol search

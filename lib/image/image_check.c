@@ -148,34 +148,16 @@ static enum fw_code check_names(const struct fw_image *image, struct fw_error *e
 	return FW_OK;
 }
 
-/** Change of depth and operands of an op; false when it cannot be. */
-static bool check_op(const struct fw_op *op, uint32_t *depth)
-{
-	bool left = op->code >= FW_OP_ADD && op->code <= FW_OP_ALIGN;
-	bool right = op->code != FW_OP_FAIL, pushes = op->code != FW_OP_ASSIGN;
-	uint32_t pops = (left && op->left == FW_OPERAND_STACK) +
-			(right && op->right == FW_OPERAND_STACK);
-	if (op->code >= FW_OP_COUNT || op->left > FW_OPERAND_LITERAL ||
-	    op->right > FW_OPERAND_LITERAL || op->left_slot >= FW_SLOTS ||
-	    op->right_slot >= FW_SLOTS || op->target >= FW_SLOTS || pops > *depth)
-		return false;
-	*depth += pushes;
-	*depth -= pops;
-	return *depth <= FW_MAX_PROGRAM_DEPTH;
-}
-
 static enum fw_code check_programs(const struct fw_image *image, struct fw_error *err)
 {
 	const struct fw_programs *set = &image->programs;
 	for (uint32_t i = 0; i < set->num_programs; i++) {
 		const struct fw_program *p = &set->programs[i];
-		uint32_t depth = 0;
+		uint32_t bad = 0;
 		if (p->first > set->num_ops || p->count > set->num_ops - p->first)
 			return fw_fail(err, FW_MALFORMED, NULL, "program %u lies outside", i);
-		for (uint32_t k = 0; k < p->count; k++)
-			if (!check_op(&set->ops[p->first + k], &depth))
-				return fw_fail(err, FW_MALFORMED, NULL, "program %u: bad op %u",
-					       i, k);
+		if (p->count && !fw_program_sound(set->ops + p->first, p->count, &bad))
+			return fw_fail(err, FW_MALFORMED, NULL, "program %u: bad op %u", i, bad);
 	}
 	for (uint32_t i = 0; i < image->cfi.num_rules; i++) {
 		const struct fw_rule *r = &image->cfi.rules[i];

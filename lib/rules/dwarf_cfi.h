@@ -16,6 +16,8 @@ struct fw_dwarf_cfi {
 	const struct fw_cpu *cpu;
 	bool eh_frame;
 	uint8_t address_size;		// of the file: 4 or 8
+	bool code_at_zero;		// addresses 0 and 1 are code, not dropped functions
+	bool fixed_address;		// loaded where it was linked: DW_OP_addr is an address
 };
 
 /** One FDE as listed: where it is and what it covers (link-time addresses). */
@@ -24,6 +26,7 @@ struct fw_fde {
 	uint64_t cie_offset;
 	uint64_t start, size;
 	uint64_t instructions, instructions_size;	// offset in the section
+	uint64_t skip;			// bytes from start on that another FDE covers: no rows there
 };
 
 /** What a listing or decoding had to leave out. */

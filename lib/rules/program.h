@@ -27,7 +27,20 @@ enum fw_op_code {
 	FW_OP_LOAD,		// push the word at the right operand; unreadable: fails
 	FW_OP_ASSIGN,		// slot `target` = right operand
 	FW_OP_FAIL,		// an operand that can never be resolved
-	// further operators of DWARF expressions are added behind
+	// of DWARF expressions (DWARF 5, 2.5.1.4); comparisons are signed and push 0 or 1
+	FW_OP_AND, FW_OP_OR, FW_OP_XOR,
+	FW_OP_SHL, FW_OP_SHR, FW_OP_SHRA,	// by the word's width or more: 0 or the sign
+	FW_OP_SDIV,		// signed; right operand 0: the program fails
+	FW_OP_EQ, FW_OP_NE, FW_OP_LT, FW_OP_LE, FW_OP_GT, FW_OP_GE,
+	FW_OP_NEG, FW_OP_NOT, FW_OP_ABS,	// of the right operand
+	FW_OP_LOAD_SIZE,	// FW_OP_LOAD of `target` bytes: 1, 2, 4 or 8
+	// on the stack only
+	FW_OP_PICK,		// push a copy of what lies `literal` below the top
+	FW_OP_DROP,
+	FW_OP_SWAP,
+	FW_OP_ROT,		// the top goes below the two under it
+	FW_OP_SKIP,		// go on `literal` operations further
+	FW_OP_SKIP_IF,		// pop; the same unless it is 0
 	FW_OP_COUNT
 };
 
@@ -41,7 +54,7 @@ struct fw_op {
 	uint8_t code;		// enum fw_op_code
 	uint8_t left, right;	// enum fw_operand
 	uint8_t left_slot, right_slot;
-	uint8_t target;		// of FW_OP_ASSIGN
+	uint8_t target;		// of FW_OP_ASSIGN; bytes of FW_OP_LOAD_SIZE
 	uint16_t reserved;
 	uint64_t literal;
 };
@@ -103,6 +116,24 @@ enum {
  */
 FW_MUST_CHECK enum fw_code fw_program_compile_win(struct fw_program_set *set,
 	struct fw_str text, uint32_t *ret_program, bool *ret_aligns, struct fw_error *err);
+
+static inline bool fw_op_is_binary(uint8_t code)
+{
+	return (code >= FW_OP_ADD && code <= FW_OP_ALIGN) ||
+	       (code >= FW_OP_AND && code <= FW_OP_GE);
+}
+
+static inline bool fw_op_is_unary(uint8_t code)
+{
+	return code == FW_OP_LOAD || (code >= FW_OP_NEG && code <= FW_OP_LOAD_SIZE);
+}
+
+/**
+ * Is a program of an image sound? Operations and operands exist, no path takes
+ * from an empty stack or grows past FW_MAX_PROGRAM_DEPTH, jumps only go forward
+ * and meet with one depth. What running checks again, all at once.
+ */
+bool fw_program_sound(const struct fw_op *ops, uint32_t count, uint32_t *ret_bad);
 
 /**
  * Run program @p index. Values wrap at the CPU's word. ASSIGN writes into

@@ -1,9 +1,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "lib/base/limits.h"
 #include "lib/rules/program_internal.h"
 
@@ -38,18 +35,6 @@ static const struct { const char *name; uint8_t slot; } win_constants[] = {
 	{ ".raSearch", FW_SLOT_WIN_RA_SEARCH },
 	{ ".raSearchStart", FW_SLOT_WIN_RA_SEARCH },
 };
-
-void fw_program_set_init(struct fw_program_set *set)
-{
-	*set = (struct fw_program_set){ 0 };
-}
-
-void fw_program_set_deinit(struct fw_program_set *set)
-{
-	fw_vec_deinit(&set->ops);
-	fw_vec_deinit(&set->programs);
-	fw_vec_deinit(&set->slots);
-}
 
 static bool equals(struct fw_str s, const char *name)
 {
@@ -290,61 +275,6 @@ static enum fw_code compile_token(struct compiler *c, struct fw_str token)
 	}
 }
 
-static uint64_t hash_ops(const struct fw_op *ops, size_t n)
-{
-	return XXH3_64bits(ops, n * sizeof(*ops));
-}
-
-static bool grow_slots(struct fw_program_set *set)
-{
-	size_t size = set->slots.count ? set->slots.count * 2 : 64;
-	FW_VEC(uint32_t) bigger = { 0 };
-	if (!fw_vec_reserve(&bigger, size))
-		return false;
-	memset(bigger.data, 0, size * sizeof(*bigger.data));
-	bigger.count = size;
-	for (uint32_t i = 0; i < set->programs.count; i++) {
-		const struct fw_program *p = &set->programs.data[i];
-		size_t at = hash_ops(set->ops.data + p->first, p->count) & (size - 1);
-		while (bigger.data[at])
-			at = (at + 1) & (size - 1);
-		bigger.data[at] = i + 1;
-	}
-	fw_vec_deinit(&set->slots);
-	set->slots.data = bigger.data;
-	set->slots.count = bigger.count;
-	set->slots.capacity = bigger.capacity;
-	return true;
-}
-
-static enum fw_code add(struct fw_program_set *set, const struct compiler *c, uint32_t *ret)
-{
-	size_t n = c->num_ops;
-	if (set->programs.count * 2 >= set->slots.count && !grow_slots(set))
-		return fw_fail(c->err, FW_NO_MEMORY, NULL, "no memory for a program");
-	size_t mask = set->slots.count - 1, at = hash_ops(c->ops, n) & mask;
-	for (; set->slots.data[at]; at = (at + 1) & mask) {
-		const struct fw_program *p = &set->programs.data[set->slots.data[at] - 1];
-		if (p->count == n &&
-		    memcmp(set->ops.data + p->first, c->ops, n * sizeof(*c->ops)) == 0) {
-			*ret = set->slots.data[at] - 1;
-			return FW_OK;
-		}
-	}
-	// rules name programs by a positive int32_t, and ops by 32 bits
-	if (set->programs.count >= INT32_MAX || set->ops.count > UINT32_MAX - n)
-		return fw_fail(c->err, FW_LIMIT, NULL, "too many programs");
-	if (!fw_vec_reserve(&set->ops, n) || !fw_vec_reserve(&set->programs, 1))
-		return fw_fail(c->err, FW_NO_MEMORY, NULL, "no memory for a program");
-	struct fw_program p = { (uint32_t)set->ops.count, (uint32_t)n };
-	memcpy(set->ops.data + set->ops.count, c->ops, n * sizeof(*c->ops));
-	set->ops.count += n;
-	*ret = (uint32_t)set->programs.count;
-	set->programs.data[set->programs.count++] = p;
-	set->slots.data[at] = *ret + 1;
-	return FW_OK;
-}
-
 static void start(struct compiler *c, const struct fw_cpu *cpu, bool win, struct fw_error *err)
 {
 	// the arrays are filled before they are read: clearing 9 KB would cost more
@@ -390,7 +320,7 @@ enum fw_code fw_program_compile_cfi(struct fw_program_set *set, const struct fw_
 		if (rc)
 			return rc;
 	}
-	return add(set, &c, ret_program);
+	return fw_program_add_(set, c.ops, c.num_ops, ret_program, err);
 }
 
 enum fw_code fw_program_compile_win(struct fw_program_set *set, struct fw_str text,
@@ -403,7 +333,7 @@ enum fw_code fw_program_compile_win(struct fw_program_set *set, struct fw_str te
 	if (!rc && c.num_ops == 0)
 		rc = fw_fail(err, FW_MALFORMED, NULL, "program without assignments");
 	if (!rc)
-		rc = add(set, &c, &program);
+		rc = fw_program_add_(set, c.ops, c.num_ops, &program, err);
 	if (rc)
 		return rc;
 	*ret_program = program;

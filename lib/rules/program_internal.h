@@ -15,6 +15,10 @@ enum fw_program_result fw_program_run_(const struct fw_programs *set, uint32_t i
 	const struct fw_cpu *cpu, struct fw_regs *regs, struct fw_memory_view *memory,
 	uint64_t *assigned, uint64_t *ret);
 
+/** Add n ops, unless there is such a program already. FW_NO_MEMORY, FW_LIMIT. */
+FW_MUST_CHECK enum fw_code fw_program_add_(struct fw_program_set *set, const struct fw_op *ops,
+					   uint32_t n, uint32_t *ret, struct fw_error *err);
+
 /** A literal of a postfix text: digits, '-' allowed before them. */
 enum fw_literal_result { FW_LITERAL_NONE, FW_LITERAL_OK, FW_LITERAL_TOO_BIG };
 enum fw_literal_result fw_literal_parse_(struct fw_str token, uint64_t *ret);

@@ -55,19 +55,27 @@ static void print_operand(const struct printer *p, const struct fw_op *op, bool 
 // Depth of recursion is bounded by the number of ops.
 static void print_node(const struct printer *p, unsigned i)
 {
-	static const char symbols[FW_OP_COUNT] = {
-		[FW_OP_ADD] = '+', [FW_OP_SUB] = '-', [FW_OP_MUL] = '*', [FW_OP_DIV] = '/',
-		[FW_OP_MOD] = '%', [FW_OP_ALIGN] = '@', [FW_OP_LOAD] = '^',
+	// Breakpad's symbols, and DWARF's names for what it lacks.
+	static const char *const symbols[FW_OP_COUNT] = {
+		[FW_OP_ADD] = "+", [FW_OP_SUB] = "-", [FW_OP_MUL] = "*", [FW_OP_DIV] = "/",
+		[FW_OP_MOD] = "%", [FW_OP_ALIGN] = "@", [FW_OP_LOAD] = "^",
+		[FW_OP_AND] = "and", [FW_OP_OR] = "or", [FW_OP_XOR] = "xor",
+		[FW_OP_SHL] = "shl", [FW_OP_SHR] = "shr", [FW_OP_SHRA] = "shra",
+		[FW_OP_SDIV] = "div", [FW_OP_EQ] = "eq", [FW_OP_NE] = "ne",
+		[FW_OP_LT] = "lt", [FW_OP_LE] = "le", [FW_OP_GT] = "gt", [FW_OP_GE] = "ge",
+		[FW_OP_NEG] = "neg", [FW_OP_NOT] = "not", [FW_OP_ABS] = "abs",
 	};
 	const struct fw_op *op = &p->ops[i];
-	if (op->code != FW_OP_PUSH && op->code != FW_OP_LOAD) {
+	if (fw_op_is_binary(op->code)) {
 		print_operand(p, op, true, p->left[i]);
 		fw_out_byte(p->out, ' ');
 	}
 	print_operand(p, op, false, p->right[i]);
-	if (op->code != FW_OP_PUSH) {
+	if (op->code == FW_OP_LOAD_SIZE) {
+		fw_out_printf(p->out, " load%u", op->target * 8);
+	} else if (op->code != FW_OP_PUSH) {
 		fw_out_byte(p->out, ' ');
-		fw_out_byte(p->out, symbols[op->code]);
+		fw_out_cstr(p->out, symbols[op->code]);
 	}
 }
 
@@ -78,8 +86,8 @@ static bool build_tree(struct printer *p, uint32_t count)
 	unsigned depth = 0;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct fw_op *op = &p->ops[i];
-		bool is_binary = op->code != FW_OP_PUSH && op->code != FW_OP_LOAD;
-		if (op->code == FW_OP_ASSIGN || op->code >= FW_OP_FAIL ||
+		bool is_binary = fw_op_is_binary(op->code);
+		if ((!is_binary && !fw_op_is_unary(op->code) && op->code != FW_OP_PUSH) ||
 		    op->right > FW_OPERAND_LITERAL || op->left > FW_OPERAND_LITERAL)
 			return false;
 		if (op->right == FW_OPERAND_STACK) {
