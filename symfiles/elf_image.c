@@ -13,13 +13,6 @@ enum fw_code fw_dwarf_into(const struct fw_elf_files *files, struct fw_builder *
 	return FW_OK;
 }
 #endif
-#if !__has_include("symfiles/elf_cfi.c")
-enum fw_code fw_elf_cfi_into(const struct fw_elf_files *files, struct fw_builder *b,
-			     struct fw_error *err)
-{
-	return FW_OK;
-}
-#endif
 
 typedef enum fw_code (*part_fn)(const struct fw_elf_files *files, struct fw_builder *b,
 				struct fw_error *err);
