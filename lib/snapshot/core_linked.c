@@ -16,12 +16,13 @@ struct links {
 	bool no_memory;
 };
 
-// struct link_map: l_addr, l_name, l_ld, l_next. Hostile lists may be circles.
+// struct link_map: l_addr, l_name, l_ld, l_next. A hostile list may be a circle: it
+// comes by an entry that was remembered (Brent, 1980).
 static bool read_list(struct links *l, uint64_t at)
 {
 	struct fw_snapshot *s = l->s;
-	uint64_t word = s->cpu->word_size, bias, name, dynamic, next;
-	while (at && l->v.count < FW_MAX_MODULES && !l->no_memory) {
+	uint64_t word = s->cpu->word_size, bias, name, dynamic, next, remembered = 0;
+	while (at && at != remembered && l->v.count < FW_MAX_MODULES && !l->no_memory) {
 		if (!core_memory_word(s, at, &bias) || !core_memory_word(s, at + word, &name) ||
 		    !core_memory_word(s, at + 2 * word, &dynamic) ||
 		    !core_memory_word(s, at + 3 * word, &next))
@@ -29,6 +30,8 @@ static bool read_list(struct links *l, uint64_t at)
 		struct linked x = { bias, dynamic, core_string(s, name) };
 		if (!fw_vec_push(&l->v, x))
 			l->no_memory = true;
+		if ((l->v.count & (l->v.count - 1)) == 0)
+			remembered = at;
 		at = next;
 	}
 	return l->v.count > 0;
@@ -85,8 +88,10 @@ enum fw_code fw_snapshot_add_linked(struct fw_snapshot *s, uint64_t dynamic,
 			       "the dynamic linker's list is not in the capture");
 	}
 	qsort(l.v.data, l.v.count, sizeof(*l.v.data), compare_linked);
-	for (size_t i = 0; i < l.v.count && !l.no_memory; i++)
-		added += add_one(&l, &l.v.data[i]);
+	for (size_t i = 0; i < l.v.count && !l.no_memory; i++) {
+		if (i == 0 || l.v.data[i].dynamic != l.v.data[i - 1].dynamic)
+			added += add_one(&l, &l.v.data[i]);
+	}
 	fw_vec_deinit(&l.v);
 	if (l.no_memory)
 		return fw_fail(err, FW_NO_MEMORY, NULL, "no memory for the linker's list");
