@@ -14,9 +14,13 @@ enum { EVERY = (1 << FW_COMMAND_COUNT) - 1 };
 const struct fw_opt fw_opts[FW_OPT_COUNT] = {
 	[FW_OPT_SYMBOLS] = { FW_OPT_SYMBOLS, 's', "symbols", "PATH", FW_TYPE_TEXT,
 		FW_COMPLETE_FILES, .repeats = true, .commands = ON(STACK),
-		.help = "symbols: a store (name/ID/name.sym), one symbol file, or any\n"
-			"folder of symbol files (.sym, .sym.gz, .sym.zst); repeatable,\n"
-			"the first match wins" },
+		.help = "symbols: a store (name/ID/name.sym), one file, or any folder of\n"
+			"symbol files (.sym, .sym.gz, .sym.zst), programs, libraries and\n"
+			"debug files; repeatable, the first match wins" },
+	[FW_OPT_SYSROOT] = { FW_OPT_SYSROOT, 0, "sysroot", "DIR", FW_TYPE_TEXT,
+		FW_COMPLETE_DIRS, .commands = SYMFILE_USERS,
+		.help = "programs and libraries lie at their recorded paths below DIR,\n"
+			"debug files in DIR/usr/lib/debug (default: /)" },
 	[FW_OPT_FORMAT] = { FW_OPT_FORMAT, 0, "format", "FORMAT", FW_TYPE_CHOICE,
 		FW_COMPLETE_WORDS, "text json ndjson machine", .commands = ON(STACK),
 		.help = "text (default), json, ndjson (one object a line and a capture)\n"

@@ -24,6 +24,7 @@ enum fw_command_id {
 
 enum fw_opt_id {
 	FW_OPT_SYMBOLS,
+	FW_OPT_SYSROOT,
 	FW_OPT_FORMAT,
 	FW_OPT_JSON,
 	FW_OPT_PRETTY,

@@ -35,6 +35,7 @@ bool fw_symbols_from_args(const struct fw_args *args, struct fw_symbols **ret)
 	struct fw_symbol_options options = {
 		.paths = args->symbols.data,
 		.num_paths = args->symbols.count,
+		.sysroot = args->value[FW_OPT_SYSROOT].text,
 		.cache_dir = dir,
 		.cache_size = size->set ? size->number : DEFAULT_CACHE_SIZE,
 	};

@@ -68,6 +68,7 @@ static void read_notes(struct reader *r, uint64_t offset, uint64_t size, uint64_
 	struct fw_bytes id;
 	if (!r->have_id && find_build_id(&r->bytes, offset, size, align, &r->notes_left, &id))
 		set_id(r, id.data, id.size);
+	r->self->has_build_id |= r->have_id;
 }
 
 static bool add_load(struct reader *r, const GElf_Phdr *ph)

@@ -41,6 +41,7 @@ struct fw_elf {
 	uint64_t dynamic, dynamic_size;
 	uint16_t type, machine;
 	bool wide;
+	bool has_build_id;		// else the ids are a hash of .text
 	bool own_file;			// file is ours to close
 };
 

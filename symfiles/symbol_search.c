@@ -73,6 +73,7 @@ enum fw_code fw_sym_peek(const char *path, struct fw_sym_head *ret, struct fw_er
 	if (code != FW_OK)
 		return code;
 	if (n >= 4 && memcmp(bytes, "\177ELF", 4) == 0) {
+		h.elf = true;
 		if (fw_elf_peek_id(bytes, n, path, &h.id))
 			h.kind = FW_INDEX_ELF;
 	} else if (fw_sym_module_line((struct fw_str){ bytes, n }, &module)) {
@@ -317,68 +318,4 @@ bool fw_search_next(struct fw_search *q, struct fw_source *ret)
 			return true;
 	}
 	return false;
-}
-
-// ---- ELF files ----
-
-static struct fw_elf *try_elf(const char *root, const char *below, const struct fw_wanted *w)
-{
-	struct path path;
-	struct fw_elf *elf = NULL;
-	struct fw_sym_head head;
-	if (!path_set(&path, root) || (*below && !path_add(&path, "/", 1)) ||
-	    !path_add(&path, below, strlen(below)))
-		return NULL;
-	if (fw_sym_peek(path.s, &head, NULL) == FW_OK && head.kind == FW_INDEX_ELF &&
-	    fw_ident_equal(&head.id, &w->id) && fw_elf_open(path.s, &elf, NULL) == FW_OK &&
-	    (!fw_elf_has_code(elf) || !fw_ident_equal(fw_elf_debug_id(elf), &w->id))) {
-		fw_elf_close(elf);
-		elf = NULL;
-	}
-	return elf;
-}
-
-/** A recorded path below a system root, unless it would leave it. */
-static bool stays_below(const char *path)
-{
-	while (*path) {
-		size_t n = strcspn(path, "/");
-		if (n == 2 && path[0] == '.' && path[1] == '.')
-			return false;
-		path += n;
-		path += strspn(path, "/");
-	}
-	return true;
-}
-
-static struct fw_elf *elf_below(struct fw_root *root, struct fw_cache *cache,
-				const struct fw_wanted *w)
-{
-	const char *code = w->code_file + strspn(w->code_file, "/");
-	struct fw_index_hit hit;
-	struct fw_elf *elf = NULL;
-	if (*code && stays_below(code))
-		elf = try_elf(root->path, code, w);
-	if (elf == NULL && w->name[0])
-		elf = try_elf(root->path, w->name, w);
-	if (elf)
-		return elf;
-	fw_root_examine(root, cache);
-	for (uint32_t nth = 0; elf == NULL && root->index &&
-	     fw_index_find(root->index, FW_INDEX_ELF, &w->id, nth, &hit); nth++)
-		elf = try_elf(root->path, hit.path, w);
-	return elf;
-}
-
-struct fw_elf *fw_search_elf(struct fw_root *roots, size_t num_roots, struct fw_cache *cache,
-			     const struct fw_wanted *wanted)
-{
-	struct fw_elf *elf = NULL;
-	for (size_t i = 0; i < num_roots && elf == NULL; i++) {
-		if (roots[i].kind == FW_ROOT_FOLDER)
-			elf = elf_below(&roots[i], cache, wanted);
-		else if (roots[i].kind == FW_ROOT_FILE)
-			elf = try_elf(roots[i].path, "", wanted);
-	}
-	return elf;
 }

@@ -17,6 +17,7 @@
 struct fw_sym_head {
 	enum fw_index_kind kind;
 	bool has_module;
+	bool elf;			// it begins like an ELF file, with an id or without
 	struct fw_ident id;		// of the MODULE line or of the ELF file
 	enum fw_cpu_id cpu;
 	char name[256];			// MODULE line's name, base only
@@ -78,10 +79,6 @@ void fw_search_refuse(struct fw_search *q, enum fw_symbol_status status, const c
 /** A file for another CPU is refused whatever its id. */
 bool fw_search_cpu_fits(struct fw_search *q, const char *path, enum fw_cpu_id cpu);
 void fw_refusal_clear(struct fw_refusal *r);
-
-/** The first ELF file with the wanted id that has code; NULL: none. The caller closes it. */
-struct fw_elf *fw_search_elf(struct fw_root *roots, size_t num_roots, struct fw_cache *cache,
-			     const struct fw_wanted *wanted);
 
 void fw_root_init(struct fw_root *root, const char *path);
 void fw_root_deinit(struct fw_root *root);

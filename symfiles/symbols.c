@@ -10,6 +10,8 @@
 #include "lib/base/vec.h"
 #include "lib/image/block.h"
 #include "symfiles/breakpad.h"
+#include "symfiles/elf_search.h"
+#include "symfiles/loader.h"
 #include "symfiles/symbol_search.h"
 
 /*
@@ -27,7 +29,8 @@ struct entry {
 	struct fw_search search;	// stands behind `source` once that was found
 	struct fw_source source;	// path NULL: none
 	const struct fw_symbol_file *looked, *loaded;
-	bool elf_searched;
+	bool elf_searched, elf_opened;
+	struct fw_elf_set files;	// used where no .sym could be
 	struct fw_elf *elf;
 };
 
@@ -41,6 +44,8 @@ struct fw_symbols {
 	struct fw_root *roots;
 	size_t num_roots;
 	struct fw_cache *cache;
+	const char *sysroot;		// "": the system's own
+	bool sysroot_given;
 	struct fw_symbol_file not_searched, no_memory;
 
 	pthread_mutex_t lock;		// of what follows
@@ -87,7 +92,13 @@ enum fw_code fw_symbols_create(const struct fw_symbol_options *options, struct f
 			break;
 		fw_root_init(&s->roots[s->num_roots++], path);
 	}
-	if (s->num_roots < options->num_paths) {
+	const char *sysroot = options->sysroot ? options->sysroot : "";
+	size_t sysroot_n = strlen(sysroot);
+	while (sysroot_n > 0 && sysroot[sysroot_n - 1] == '/')
+		sysroot_n--;
+	s->sysroot = keep(s, sysroot, sysroot_n);
+	s->sysroot_given = options->sysroot != NULL;
+	if (s->num_roots < options->num_paths || s->sysroot == NULL) {
 		fw_symbols_destroy(s);
 		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 	}
@@ -105,6 +116,7 @@ void fw_symbols_destroy(struct fw_symbols *s)
 		for (struct entry *e = s->buckets[i]; e; e = e->next) {
 			fw_elf_close(e->elf);
 			free(e->source.path);
+			fw_elf_set_clear(&e->files);
 			fw_refusal_clear(&e->search.refusal);
 			pthread_mutex_destroy(&e->lock);
 		}
@@ -189,9 +201,9 @@ static struct entry *entry_of(struct fw_symbols *s, const struct fw_symbol_key *
 	return e;
 }
 
-static bool searchable(const struct fw_symbols *s, const struct fw_symbol_key *key)
+static bool searchable(const struct fw_symbol_key *key)
 {
-	return s->num_roots > 0 && key->debug_id && key->debug_id->n > 0;
+	return key->debug_id && key->debug_id->n > 0;
 }
 
 static const struct fw_symbol_file *new_record(struct fw_symbols *s,
@@ -309,7 +321,76 @@ static enum fw_code obtain(struct fw_symbols *s, struct fw_source *src, bool fre
 	return code;
 }
 
+static struct fw_elf_places places_of(const struct fw_symbols *s)
+{
+	return (struct fw_elf_places){ s->roots, s->num_roots, s->sysroot, s->cache };
+}
+
+static enum fw_code compile_elf(struct fw_symbols *s, struct fw_elf_set *files,
+				struct fw_image **ret, struct fw_error *err)
+{
+	struct fw_loader_request q = { .elf = files->elf, .debug = files->debug,
+				       .alt = files->alt };
+	struct fw_elf_set now = *files;
+	struct fw_image *image;
+	if (s->cache)
+		let_settle(&files->key);
+	enum fw_code code = fw_loader_compile(&q, &image, err);
+	if (code != FW_OK)
+		return code;
+	if (files->key.debug_id.n && !fw_ident_equal(&image->debug_id, &files->key.debug_id)) {
+		fw_image_destroy(image);
+		return fw_fail(err, FW_MALFORMED, NULL, "it changed while it was read");
+	}
+	fw_elf_set_key(&now);
+	if (s->cache && same_file(&now.key, &files->key))
+		fw_cache_put(s->cache, &files->key, image);
+	*ret = image;
+	return FW_OK;
+}
+
+/** As obtain(), of ELF files. */
+static enum fw_code obtain_elf(struct fw_symbols *s, struct fw_elf_set *files, bool fresh,
+			       struct fw_image **ret, bool *from_cache, struct fw_error *err)
+{
+	enum fw_code code = FW_OK;
+	struct fw_cache_lock *lock = NULL;
+	struct fw_image *image = fresh ? NULL : fw_cache_get(s->cache, &files->key);
+	if (image == NULL) {
+		lock = fw_cache_lock(s->cache, &files->key);
+		if (!fresh)
+			image = fw_cache_get(s->cache, &files->key);
+	}
+	*from_cache = image != NULL;
+	if (image == NULL)
+		code = compile_elf(s, files, &image, err);
+	fw_cache_unlock(lock);
+	if (code == FW_OK && !adopt(s, image))
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	if (code == FW_OK)
+		*ret = image;
+	return code;
+}
+
 // ---- looking and loading ----
+
+static bool find_elf(struct fw_symbols *s, struct entry *e)
+{
+	const struct fw_elf_places places = places_of(s);
+	if (!e->elf_searched)
+		fw_elf_find(&places, &e->wanted, &e->search, &e->files);
+	e->elf_searched = true;
+	return e->files.elf != NULL || e->files.debug != NULL;
+}
+
+/** What a module without any file is said to be. */
+static const struct fw_symbol_file *nothing_found(struct fw_symbols *s, const struct entry *e)
+{
+	if (s->num_roots == 0 && !s->sysroot_given && e->search.refusal.status ==
+	    FW_SYMBOLS_MISSING)
+		return &s->not_searched;
+	return refusal_record(s, e);
+}
 
 /**
  * The next candidate into e->source; false: none. The first time also the
@@ -320,7 +401,9 @@ static bool advance(struct fw_symbols *s, struct entry *e)
 	bool found = fw_search_next(&e->search, &e->source);
 	if (e->looked == NULL) {
 		struct fw_symbol_file r = { .status = FW_SYMBOLS_FOUND, .path = e->source.path };
-		e->looked = found ? new_record(s, &r) : refusal_record(s, e);
+		if (!found && find_elf(s, e))
+			r.path = e->files.elf ? e->files.elf : e->files.debug;
+		e->looked = r.path ? new_record(s, &r) : nothing_found(s, e);
 	}
 	return found;
 }
@@ -341,13 +424,36 @@ static const struct fw_symbol_file *load_source(struct fw_symbols *s, struct ent
 	return new_record(s, &r);
 }
 
+/** From the module's ELF files, in a process of its own; NULL: refused. */
+static const struct fw_symbol_file *load_elf(struct fw_symbols *s, struct entry *e, bool fresh)
+{
+	struct fw_error err;
+	struct fw_image *image;
+	struct fw_symbol_file r = { .status = FW_SYMBOLS_LOADED };
+	const struct fw_elf_places places = places_of(s);
+	if (!find_elf(s, e) || !fw_elf_find_debug(&places, &e->files))
+		return NULL;
+	r.path = e->files.elf;
+	if (obtain_elf(s, &e->files, fresh, &image, &r.from_cache, &err) != FW_OK) {
+		fw_search_refuse(&e->search, FW_SYMBOLS_CORRUPT, r.path, NULL, "%s%s%s",
+				 err.place, err.place[0] ? ": " : "", err.message);
+		return NULL;
+	}
+	if (!fw_search_cpu_fits(&e->search, r.path, image->cpu))
+		return NULL;
+	r.image = image;
+	return new_record(s, &r);
+}
+
 static const struct fw_symbol_file *load(struct fw_symbols *s, struct entry *e)
 {
 	const struct fw_symbol_file *r = NULL;
 	e->search.ask_cache = true;
 	while (r == NULL) {
-		if (e->source.path == NULL && !advance(s, e))
-			return refusal_record(s, e);
+		if (e->source.path == NULL && !advance(s, e)) {
+			r = load_elf(s, e, false);
+			return r ? r : nothing_found(s, e);
+		}
 		r = load_source(s, e, false);
 		if (r == NULL) {
 			free(e->source.path);
@@ -360,7 +466,7 @@ static const struct fw_symbol_file *load(struct fw_symbols *s, struct entry *e)
 const struct fw_symbol_file *fw_symbols_look_up(struct fw_symbols *s,
 						const struct fw_symbol_key *key)
 {
-	if (!searchable(s, key))
+	if (!searchable(key))
 		return &s->not_searched;
 	struct entry *e = entry_of(s, key);
 	if (e == NULL)
@@ -375,7 +481,7 @@ const struct fw_symbol_file *fw_symbols_look_up(struct fw_symbols *s,
 
 const struct fw_symbol_file *fw_symbols_load(struct fw_symbols *s, const struct fw_symbol_key *key)
 {
-	if (!searchable(s, key))
+	if (!searchable(key))
 		return &s->not_searched;
 	struct entry *e = entry_of(s, key);
 	if (e == NULL)
@@ -402,8 +508,9 @@ const struct fw_symbol_file *fw_symbols_reload(struct fw_symbols *s,
 	// Another thread that saw the same damage may have been here before.
 	r = e->loaded;
 	if (r->image && atomic_load(&r->image->corrupt)) {
-		fw_cache_remove(s->cache, &e->source.key);
-		r = load_source(s, e, true);
+		bool is_elf = e->source.path == NULL;
+		fw_cache_remove(s->cache, is_elf ? &e->files.key : &e->source.key);
+		r = is_elf ? load_elf(s, e, true) : load_source(s, e, true);
 		e->loaded = r ? r : refusal_record(s, e);
 	}
 	r = e->loaded;
@@ -413,19 +520,44 @@ const struct fw_symbol_file *fw_symbols_reload(struct fw_symbols *s,
 
 const struct fw_elf *fw_symbols_elf(struct fw_symbols *s, const struct fw_symbol_key *key)
 {
-	struct entry *e = searchable(s, key) ? entry_of(s, key) : NULL;
+	struct entry *e = searchable(key) ? entry_of(s, key) : NULL;
 	if (e == NULL)
 		return NULL;
 	pthread_mutex_lock(&e->lock);
-	if (!e->elf_searched)
-		e->elf = fw_search_elf(s->roots, s->num_roots, s->cache, &e->wanted);
-	e->elf_searched = true;
+	if (!e->elf_opened && find_elf(s, e) && e->files.elf != NULL &&
+	    fw_elf_open(e->files.elf, &e->elf, NULL) == FW_OK &&
+	    (!fw_elf_has_code(e->elf) || !fw_ident_equal(fw_elf_debug_id(e->elf), &e->wanted.id))) {
+		fw_elf_close(e->elf);
+		e->elf = NULL;
+	}
+	e->elf_opened = true;
 	const struct fw_elf *elf = e->elf;
 	pthread_mutex_unlock(&e->lock);
 	return elf;
 }
 
 // ---- one file by path ----
+
+static enum fw_code open_elf_file(struct fw_symbols *s, const char *path, bool fresh,
+				  const struct fw_image **ret, struct fw_error *err)
+{
+	const struct fw_elf_places places = places_of(s);
+	struct fw_elf_set files = { .elf = strdup(path) };
+	struct fw_image *image;
+	bool from_cache;
+	enum fw_code code;
+	if (!fw_elf_find_debug(&places, &files)) {
+		code = fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	} else {
+		if (fresh)
+			fw_cache_remove(s->cache, &files.key);
+		code = obtain_elf(s, &files, fresh, &image, &from_cache, err);
+	}
+	fw_elf_set_clear(&files);
+	if (code == FW_OK)
+		*ret = image;
+	return code;
+}
 
 static enum fw_code open_file(struct fw_symbols *s, const char *path, bool fresh,
 			      const struct fw_image **ret, struct fw_error *err)
@@ -448,6 +580,8 @@ static enum fw_code open_file(struct fw_symbols *s, const char *path, bool fresh
 	code = fw_sym_peek(path, &head, err);
 	if (code != FW_OK)
 		return code;
+	if (head.kind == FW_INDEX_ELF || head.elf)
+		return open_elf_file(s, path, fresh, ret, err);
 	if (head.has_module)
 		src.key.debug_id = head.id;
 	if (fresh)

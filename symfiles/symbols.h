@@ -15,6 +15,9 @@ struct fw_symbols;
 struct fw_symbol_options {
 	const char *const *paths;	// in order; each a store, a folder or one file
 	size_t num_paths;
+	// ELF files at their recorded paths below it; NULL: below "/", where files of
+	// another id are not worth a word
+	const char *sysroot;
 	const char *cache_dir;		// NULL: no cache on disk
 	uint64_t cache_size;		// cap in bytes
 };
@@ -70,7 +73,7 @@ const struct fw_symbol_file *fw_symbols_load(struct fw_symbols *s,
 const struct fw_symbol_file *fw_symbols_reload(struct fw_symbols *s,
 					       const struct fw_symbol_key *key);
 
-/** The ELF file with the same id under the -s paths, or NULL. Any thread; cached. */
+/** The ELF file with the same id under the -s paths or the system root, or NULL. Any thread; cached. */
 const struct fw_elf *fw_symbols_elf(struct fw_symbols *s, const struct fw_symbol_key *key);
 
 /**

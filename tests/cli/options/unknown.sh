@@ -10,7 +10,7 @@ try --versoin
 try stack --symbol x crash.dmp
 try stack --pretti crash.dmp
 try stack --sumary crash.dmp
-try stack --sysroot=/ crash.dmp
+try stack --root=/ crash.dmp
 try stack --version
 try rules --threads all x 0
 try inspect --symbols x crash.dmp
