@@ -18,7 +18,7 @@ VERSION := 0.1.0
 # Debian packages. RUN: what building and running needs; TEST: what checking adds.
 PACKAGES_RUN := libc6-dev libelf-dev libxxhash-dev libzstd-dev libdeflate-dev zlib1g-dev \
 	libiberty-dev liblzma-dev libseccomp-dev
-PACKAGES_TEST := check python3-minimal python3-jsonschema clang libclang-rt-14-dev
+PACKAGES_TEST := check binutils python3-minimal python3-jsonschema clang libclang-rt-14-dev
 
 FW_CFLAGS := -std=gnu11 -I. -MMD -MP -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DFW_VERSION='"$(VERSION)"' \
 	-DXXH_INLINE_ALL= -fno-strict-aliasing -fvisibility=hidden -pthread
@@ -98,12 +98,13 @@ check: deps-test ## install what is missing, build, run all tests
 TAP := $(O)/tap
 TEST_ENV = CORPUS='$(abspath $(CORPUS))' FRAMEWALK='$(abspath $(O))/framewalk' TESTDATA='$(CURDIR)/testdata' \
 	BUILD='$(abspath $(O))' CK_DEFAULT_TIMEOUT=60
-check-all: all $(O)/tests/unit $(O)/tests/regress
+check-all: all $(O)/tests/unit $(O)/tests/regress $(O)/tests/tools/print_rows
 	@rm -rf $(TAP); mkdir -p $(TAP)
 	-@$(TEST_ENV) CK_TAP_LOG_FILE_NAME=$(TAP)/unit.tap $(O)/tests/unit > $(TAP)/unit.log 2>&1; echo "exit $$?" >> $(TAP)/unit.tap
 	-@$(TEST_ENV) sh tests/cli/run > $(TAP)/cli.tap; echo "exit $$?" >> $(TAP)/cli.tap
 	-@$(TEST_ENV) python3 tests/truth.py > $(TAP)/truth.tap; echo "exit $$?" >> $(TAP)/truth.tap
 	-@$(TEST_ENV) python3 tests/sweep.py --check > $(TAP)/sweep.tap; echo "exit $$?" >> $(TAP)/sweep.tap
+	-@$(TEST_ENV) python3 tests/oracle_cfi.py $(O)/tests/tools/print_rows $(SYSTEM_LIBS) > $(TAP)/oracle.tap; echo "exit $$?" >> $(TAP)/oracle.tap
 	-@for l in tests/lint/*.sh; do $(TEST_ENV) sh $$l; done > $(TAP)/lint.tap; echo "exit $$?" >> $(TAP)/lint.tap
 	-@$(O)/tests/regress tests/fuzz/corpus > $(TAP)/regress.tap; echo "exit $$?" >> $(TAP)/regress.tap
 	@sh tests/summary.sh $(TAP)/*.tap
@@ -151,6 +152,16 @@ $(O)/tests/fuzz/regress.o: FW_CFLAGS += -I$(O)/tests/fuzz
 $(O)/tests/regress: $(O)/tests/fuzz/regress.o $(REGRESS_OBJ) $(O)/libframewalk.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $(FW_LDFLAGS) -o $@ $(O)/tests/fuzz/regress.o $(REGRESS_OBJ) $(O)/libframewalk.a $(LIBS)
+
+# What the oracles ask.
+$(O)/tests/tools/%: $(O)/tests/tools/%.o $(O)/libframewalk.a
+	$(say) LD $@
+	$(Q)$(CC) $(LDFLAGS) $(FW_LDFLAGS) -o $@ $^ $(LIBS)
+
+# Their rows are compared with readelf's, where both are there.
+SYSTEM_LIBS ?= $(foreach l,libc.so.6 libm.so.6 ld-linux-x86-64.so.2 libstdc++.so.6,$(wildcard /lib/x86_64-linux-gnu/$(l)))
+oracle: $(O)/tests/tools/print_rows ## CFI rows against readelf: SYSTEM_LIBS='FILE ...'
+	$(TEST_ENV) python3 tests/oracle_cfi.py $< $(SYSTEM_LIBS)
 
 SECONDS ?= 60
 fuzz-%: ## fuzz-sym, fuzz-minidump ...: libFuzzer under ASan+UBSan, SECONDS=600

@@ -388,6 +388,7 @@ static enum fw_cpu_id cpu_id(uint16_t machine, bool wide)
 	case EM_SPARC: case EM_SPARC32PLUS: return FW_CPU_SPARC;
 	case EM_MIPS: return wide ? FW_CPU_MIPS64 : FW_CPU_MIPS;
 	case EM_RISCV: return wide ? FW_CPU_RISCV64 : FW_CPU_RISCV32;
+	case EM_S390: return wide ? FW_CPU_S390X : FW_CPU_UNKNOWN;
 	default: return FW_CPU_UNKNOWN;
 	}
 }

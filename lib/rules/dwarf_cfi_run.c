@@ -205,8 +205,11 @@ static struct fw_rule based(uint8_t kind, uint8_t target, uint8_t reg, int64_t o
 static enum fw_code change_cfa(struct fw_row *row, uint8_t op, uint8_t reg, int64_t offset)
 {
 	struct fw_rule rule = row->rules[0];
-	if (op != CFA_DEF_CFA && rule.kind != FW_RULE_REG)
-		return FW_MALFORMED;	// 6.4.2.2: only where it is register and offset
+	// 6.4.2.2: only where it is register and offset; riscv's and mips' CIEs begin
+	// with a register that nothing gave an offset
+	if (op != CFA_DEF_CFA && rule.kind != FW_RULE_REG &&
+	    (rule.kind != FW_RULE_FAILED || op == CFA_DEF_CFA_OFFSET))
+		return FW_MALFORMED;
 	if (op == CFA_DEF_CFA_REGISTER)
 		offset = rule.arg;
 	else if (op == CFA_DEF_CFA_OFFSET)
