@@ -158,9 +158,11 @@ enum fw_code fw_sym_init_row(struct fw_sym_loader *l, uint32_t text, uint32_t *r
 	return code;
 }
 
+// A multiplier that nobody can know: a file chooses its keys.
 static inline uint32_t memo_slot(const struct fw_sym_loader *l, uint64_t key)
 {
-	return (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) & l->memo_mask;
+	uint64_t odd = (l->rule_texts.seed ^ UINT64_C(0x9e3779b97f4a7c15)) | 1;
+	return (uint32_t)(key * odd >> 32) & l->memo_mask;
 }
 
 static bool grow_memo(struct fw_sym_loader *l)
