@@ -94,33 +94,42 @@ static enum fw_code flatten_depth(struct fw_inline_lay *l, struct fw_builder *b,
 }
 
 /**
- * Give the image the entries of one depth, each cut where its caller ends: the
+ * Give the image the entries of one depth, each cut where its callers end: the
  * callers are inlines[up .. end of inlines). Writers that merge neighbouring
- * ranges (Mozilla's dump_syms) have one callee reach over several callers.
+ * ranges (Mozilla's dump_syms) have one callee reach over several callers, which
+ * is no reason to cut it. Gaps between callers are: a file could make its few
+ * records be cut without end, so no more than @p most pieces are made.
  */
-static bool emit_depth(struct fw_builder *b, const struct fw_laid_inline *a, size_t n, size_t up)
+static bool emit_depth(struct fw_builder *b, const struct fw_laid_inline *a, size_t n,
+		       size_t up, size_t most)
 {
 	size_t last = b->inlines.count;
 	if (n == 0)
 		return true;
-	if (!fw_vec_reserve(&b->inlines, n + (last - up)))
+	if (most > n + (last - up))
+		most = n + (last - up);
+	if (!fw_vec_reserve(&b->inlines, most))
 		return false;
 	const struct fw_inline *caller = b->inlines.data + up;
 	const struct fw_inline *const end = b->inlines.data + last;
-	struct fw_inline *out = b->inlines.data + last;
+	struct fw_inline *out = b->inlines.data + last, *full = out + most;
 	for (const struct fw_laid_inline *e = a; e < a + n; e++) {
 		uint32_t start = e->call.start, stop = start + e->call.size;
 		while (caller < end && caller->start + caller->size <= start)
 			caller++;
 		if (caller < end && caller->start <= start &&
-		    stop <= caller->start + caller->size) {
-			*out++ = e->call;
+		    stop <= caller->start + caller->size && out < full) {
+			*out++ = e->call;	// as it nearly always is
 			continue;
 		}
 		uint32_t left = e->call.size;
-		for (const struct fw_inline *c = caller; c < end && c->start < stop; c++) {
+		const struct fw_inline *c = caller;
+		while (c < end && c->start < stop && out < full) {
 			uint32_t from = c->start > start ? c->start : start;
-			uint32_t to = c->start + c->size < stop ? c->start + c->size : stop;
+			uint32_t to = c->start + c->size;
+			for (c++; to < stop && c < end && c->start == to; c++)
+				to += c->size;
+			to = to < stop ? to : stop;
 			*out = e->call;
 			out->start = from;
 			out->size = to - from;
@@ -128,8 +137,9 @@ static bool emit_depth(struct fw_builder *b, const struct fw_laid_inline *a, siz
 			out++;
 		}
 		if (left)
-			fw_diag_add(&b->diag, left == e->call.size ? FW_DIAG_ORPHAN :
-				    FW_DIAG_OVERLAP, e->line_no);
+			fw_diag_add(&b->diag, out == full ? FW_DIAG_LIMIT :
+				    left == e->call.size ? FW_DIAG_ORPHAN : FW_DIAG_OVERLAP,
+				    e->line_no);
 	}
 	b->inlines.count = (size_t)(out - b->inlines.data);
 	return true;
@@ -151,7 +161,7 @@ static bool emit_outermost(struct fw_builder *b, const struct fw_laid_inline *a,
 static enum fw_code lay_inlines(struct fw_inline_lay *l, struct fw_builder *b,
 				const uint32_t *at, const bool *unordered)
 {
-	size_t up = 0;
+	size_t up = 0, most = b->inlines.count + FW_MAX_INLINE_CUTS * l->inlines.count;
 	for (uint32_t d = 0; d <= l->max_depth; d++) {
 		struct fw_laid_inline *a = l->by_depth.data + at[d];
 		size_t n = at[d + 1] - at[d], first = b->inlines.count;
@@ -168,7 +178,7 @@ static enum fw_code lay_inlines(struct fw_inline_lay *l, struct fw_builder *b,
 				n = l->flat.count;
 			}
 		}
-		if (!(d ? emit_depth(b, a, n, up) : emit_outermost(b, a, n)))
+		if (!(d ? emit_depth(b, a, n, up, most - first) : emit_outermost(b, a, n)))
 			return FW_NO_MEMORY;
 		up = first;
 	}

@@ -548,6 +548,27 @@ START_TEST(inline_depth_to_the_limit)
 }
 END_TEST
 
+START_TEST(inline_cuts_are_limited)
+{
+	// a few wide calls over many gaps, at many depths: pieces without end
+	static char many[20000];
+	size_t n = (size_t)snprintf(many, sizeof(many), AMD64 ORIGINS "FUNC 0 10000 0 f\n"
+				    "INLINE 0 1 0 0");
+	for (int i = 0; i < 500; i++)
+		n += (size_t)snprintf(many + n, sizeof(many) - n, " %x 8", i * 16);
+	for (int i = 1; i < 200; i++)
+		n += (size_t)snprintf(many + n, sizeof(many) - n, "\nINLINE %d 1 0 0 0 10000", i);
+	struct fw_image *image = synth_sym(many);
+	uint32_t pieces = fw_image_count(image, FW_SEC_INLINES, sizeof(struct fw_inline));
+	ck_assert_uint_eq(pieces, FW_MAX_INLINE_CUTS * (500 + 199));
+	ck_assert_uint_gt(image->diag.count[FW_DIAG_LIMIT], 190);
+	ck_assert_str_eq(synth_calls(image, 0x1008), "");
+	ck_assert_str_eq(synth_calls(image, 17), "foo<-a.c:1 foo<-a.c:1 foo<-a.c:1 foo<-a.c:1 "
+			 "foo<-a.c:1 foo<-a.c:1");
+	fw_image_destroy(image);
+}
+END_TEST
+
 START_TEST(inlines_of_a_split_function)
 {
 	struct fw_image *image = synth_sym(AMD64 ORIGINS
@@ -592,6 +613,7 @@ Suite *breakpad_suite(void)
 	tcase_add_loop_test(tc, bad_inline_costs_itself, 0,
 			    sizeof(bad_inlines) / sizeof(*bad_inlines));
 	tcase_add_test(tc, inline_depth_to_the_limit);
+	tcase_add_test(tc, inline_cuts_are_limited);
 	tcase_add_test(tc, inlines_of_a_split_function);
 	suite_add_tcase(s, tc);
 	return s;

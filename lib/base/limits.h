@@ -20,6 +20,7 @@ enum {
 	// symbol files
 	FW_MAX_SYM_LINE = 1048576,	// bytes; real template names reach 200 KiB
 	FW_MAX_INLINE_DEPTH = 256,
+	FW_MAX_INLINE_CUTS = 4,		// pieces that a function's inlined ranges become, on average
 	FW_MAX_PROGRAM_OPS = 512,
 	FW_MAX_PROGRAM_DEPTH = 64,
 	FW_MAX_ROW_RULES = 64,		// rules of one CFI row, .cfa and .ra among them

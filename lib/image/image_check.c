@@ -55,15 +55,18 @@ static enum fw_code check_lines(const struct fw_image *image, uint32_t index,
 	return FW_OK;
 }
 
-/** Is every range of inlines[first .. end) in one of inlines[up .. first)? */
+/** Is every byte of inlines[first .. end) in some of inlines[up .. first)? */
 static bool nested(const struct fw_inline *a, uint32_t up, uint32_t first, uint32_t end)
 {
 	for (uint32_t i = first; i < end; i++) {
-		while (up < first && a[up].start + a[up].size <= a[i].start)
+		uint32_t at = a[i].start, stop = at + a[i].size;
+		while (up < first && a[up].start + a[up].size <= at)
 			up++;
-		if (up == first || a[i].start < a[up].start ||
-		    a[i].start + a[i].size > a[up].start + a[up].size)
-			return false;
+		for (uint32_t c = up; at < stop; c++) {
+			if (c == first || a[c].start > at)
+				return false;
+			at = a[c].start + a[c].size;
+		}
 	}
 	return true;
 }
