@@ -3,7 +3,7 @@
 #include "cmd/cmd.h"
 #include "cmd/output.h"
 #include "cmd/symbol_options.h"
-#include "cmd/win_text.h"
+#include "lib/rules/win_print.h"
 #include "lib/base/json.h"
 #include "lib/report/report.h"
 

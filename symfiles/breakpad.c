@@ -84,11 +84,28 @@ static void module_record(struct fw_sym_loader *l, struct fw_text t)
 	}
 }
 
+/** INFO FUNC_ENTRY start entry, written by us: all of them, ascending, before the FUNCs. */
+static void func_entry(struct fw_sym_loader *l, struct fw_text t)
+{
+	uint64_t start, entry;
+	if (!fw_sym_hex(&t, &start) || !fw_sym_hex(&t, &entry) || (start | entry) > UINT32_MAX) {
+		fw_sym_bad(l, FW_DIAG_MALFORMED);
+		return;
+	}
+	struct fw_sym_func_entry e = { (uint32_t)start, (uint32_t)entry };
+	if (!fw_vec_push(&l->func_entries, e))
+		l->failed = FW_NO_MEMORY;
+}
+
 static void info_record(struct fw_sym_loader *l, struct fw_text t)
 {
 	struct fw_str word;
 	struct fw_ident id;
 	fw_text_skip_blanks(&t);
+	if (TAKE_WORD(&t, "FUNC_ENTRY")) {
+		func_entry(l, t);
+		return;
+	}
 	if (!TAKE_WORD(&t, "CODE_ID"))
 		return;
 	if (fw_text_token(&t, &word) && fw_ident_parse_code(&id, word))
@@ -358,6 +375,7 @@ static enum fw_code load_text(struct fw_str text, struct fw_file *file, struct f
 	fw_sym_free_stack(l);
 	fw_vec_deinit(&l->spans);
 	fw_inline_lay_deinit(&l->lay);
+	fw_vec_deinit(&l->func_entries);
 	free(l);
 	if (code == FW_OK && nothing_known(b)) {
 		fw_builder_destroy(b);

@@ -227,6 +227,21 @@ void fw_sym_end_func(struct fw_sym_loader *l)
 	l->in_func = FW_SYM_NO_FUNC;
 }
 
+/** Where the function that a FUNC at @p start belongs to begins. */
+static uint32_t entry_of(const struct fw_sym_loader *l, uint32_t start)
+{
+	const struct fw_sym_func_entry *list = l->func_entries.data;
+	size_t low = 0, high = l->func_entries.count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (list[middle].start < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < l->func_entries.count && list[low].start == start ? list[low].entry : start;
+}
+
 void fw_sym_func(struct fw_sym_loader *l, struct fw_text t)
 {
 	struct fw_builder *b = l->b;
@@ -245,7 +260,8 @@ void fw_sym_func(struct fw_sym_loader *l, struct fw_text t)
 		l->in_func = FW_SYM_DROPPED_FUNC;
 		return;
 	}
-	f.start = f.entry = l->line_end = (uint32_t)start;
+	f.start = l->line_end = (uint32_t)start;
+	f.entry = entry_of(l, f.start);
 	f.size = (uint32_t)size;
 	f.params_size = (uint32_t)params;
 	f.first_line = (uint32_t)b->lines.count;

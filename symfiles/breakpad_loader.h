@@ -12,12 +12,18 @@ struct fw_sym_span {
 	uint32_t start, end, line, file;
 };
 
+/** INFO FUNC_ENTRY: the FUNC at start is a part of the function that begins at entry. */
+struct fw_sym_func_entry {
+	uint32_t start, entry;
+};
+
 /** A distinct text of STACK CFI rules. */
 struct fw_sym_rules {
 	uint32_t first, count;	// in fw_sym_loader.rules
 	uint32_t init_row;	// row of an INIT with this text, 0: not yet asked for
 	bool failed;		// some rule of it cannot be evaluated
 	bool malformed;		// what follows those rules is no rule
+	bool signal;		// of a signal trampoline, as our writer says it
 };
 
 /** A distinct STACK WIN program string. */
@@ -56,6 +62,7 @@ struct fw_sym_loader {
 	uint32_t line_end;		// where the last line ends
 	FW_VEC(struct fw_sym_span) spans;
 	struct fw_inline_lay lay;
+	FW_VEC(struct fw_sym_func_entry) func_entries;	// INFO FUNC_ENTRY, ascending
 
 	// STACK CFI
 	struct fw_intern rule_texts;

@@ -35,6 +35,17 @@ static bool restores_ra(struct fw_str text)
 	return value;
 }
 
+/** `.signal: 1`, which our writer adds to the INIT of a signal trampoline. */
+static bool has_signal_mark(struct fw_str text)
+{
+	static const struct fw_str mark = FW_STR(".signal: 1");
+	const char *p = text.n ? memmem(text.s, text.n, mark.s, mark.n) : NULL;
+	if (!p || (p > text.s && !fw_is_blank(p[-1])))
+		return false;
+	p += mark.n;
+	return p == text.s + text.n || fw_is_blank(*p);
+}
+
 static enum fw_code parse_rule_text(struct fw_sym_loader *l, struct fw_str text)
 {
 	struct fw_rule rules[FW_MAX_ROW_RULES];
@@ -55,6 +66,7 @@ static enum fw_code parse_rule_text(struct fw_sym_loader *l, struct fw_str text)
 	set.count = count;
 	set.failed = failed || code;
 	set.malformed = code;
+	set.signal = has_signal_mark(text);
 	if (!fw_vec_reserve(&l->rules, (size_t)count) || !fw_vec_push(&l->rule_sets, set))
 		return FW_NO_MEMORY;
 	for (uint32_t i = 0; i < count; i++)
@@ -150,7 +162,9 @@ enum fw_code fw_sym_init_row(struct fw_sym_loader *l, uint32_t text, uint32_t *r
 		fw_row_set(&row, l->rules.data[set->first + i]);
 		has_cfa |= l->rules.data[set->first + i].target == FW_SLOT_CFA;
 	}
-	if (!has_cfa && is_trampoline(&row, l->cpu))
+	if (set->signal)
+		row.rules[0].flags = FW_ROW_SIGNAL;
+	else if (!has_cfa && is_trampoline(&row, l->cpu))
 		row.rules[0].flags = FW_ROW_RA_IN_PC | FW_ROW_SIGNAL;
 	enum fw_code code = add_row(l, &row, ret);
 	if (code == FW_OK)

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "cmd/win_text.h"
+#include "lib/rules/win_print.h"
 #include "lib/base/arena.h"
 #include "lib/base/limits.h"
 

@@ -1,5 +1,5 @@
-#ifndef FW_CMD_WIN_TEXT_H
-#define FW_CMD_WIN_TEXT_H
+#ifndef FW_RULES_WIN_PRINT_H
+#define FW_RULES_WIN_PRINT_H
 
 #include "lib/base/out.h"
 #include "lib/rules/program.h"
