@@ -15,6 +15,7 @@ struct fw_loader_request {
 	// paths of one module's files, already matched by identity; NULL: none
 	const char *elf, *debug, *alt;
 	const char *dwo_dir;		// searched for .dwo and .dwp besides the recorded places
+	bool raw_names;			// linkage names as they stand, not demangled
 };
 
 /**

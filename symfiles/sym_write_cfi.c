@@ -107,6 +107,11 @@ enum fw_code fw_sym_plan_cfi(struct fw_sym_writer *w)
 
 static void put_rule(struct fw_sym_writer *w, struct fw_rule rule)
 {
+	if (w->change_due) {
+		fw_out_lit(w->out, "STACK CFI ");
+		fw_out_hex(w->out, w->change_at, 1);
+		w->change_due = false;
+	}
 	fw_out_byte(w->out, ' ');
 	// a register whose rule is no use is as unknown as an undefined one
 	if (rule.kind == FW_RULE_FAILED && rule.target != FW_SLOT_CFA &&
@@ -177,10 +182,12 @@ void fw_sym_write_cfi(struct fw_sym_writer *w)
 			fw_out_hex(out, range->end - range->start, 1);
 			put_init_rules(w, p.at.row);
 		} else {
-			fw_out_lit(out, "STACK CFI ");
-			fw_out_hex(out, p.at.start, 1);
+			w->change_at = p.at.start;
+			w->change_due = true;
 			put_changes(w, p.before, p.at.row);
 		}
-		fw_out_byte(out, '\n');
+		if (!w->change_due)	// else the rows only differ in what goes without saying
+			fw_out_byte(out, '\n');
+		w->change_due = false;
 	}
 }

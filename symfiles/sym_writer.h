@@ -14,6 +14,8 @@ struct fw_sym_writer {
 	const struct fw_public *publics;
 	uint32_t num_funcs, num_publics;
 	FW_VEC(struct fw_sym_range) inits;	// where the STACK CFI INITs will be
+	uint64_t change_at;			// of a STACK CFI that has no rule so far
+	bool change_due;
 };
 
 struct fw_sym_range {

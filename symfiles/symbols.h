@@ -20,6 +20,7 @@ struct fw_symbol_options {
 	const char *sysroot;
 	const char *cache_dir;		// NULL: no cache on disk
 	uint64_t cache_size;		// cap in bytes
+	bool raw_names;			// of ELF: linkage names, not demangled (own cache entries)
 };
 
 enum fw_symbol_status {
