@@ -31,6 +31,21 @@ static void take(const char *s, size_t n, void *opaque)
 	sink->n += n;
 }
 
+/**
+ * "f::<T>" -> "f<T>": the turbofish is syntax of expressions; DWARF's own names
+ * and debuggers have none, and a name cut at its '<' ends in the function.
+ */
+static size_t drop_turbofish(char *s, size_t n)
+{
+	size_t to = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (i > 0 && n - i > 2 && s[i] == ':' && s[i + 1] == ':' && s[i + 2] == '<')
+			i += 2;
+		s[to++] = s[i];
+	}
+	return to;
+}
+
 static size_t cxx_or_rust(const char *name, size_t length, char *out)
 {
 	struct sink sink = { .out = out };
@@ -40,7 +55,7 @@ static size_t cxx_or_rust(const char *name, size_t length, char *out)
 		return 0;
 	// Rust first: its old scheme is a C++ name that ends in a hash.
 	if (rust_demangle_callback(name, options, take, &sink))
-		return sink.n;
+		return drop_turbofish(out, sink.n);
 	sink.n = 0;
 	if (name[1] == 'Z' && cplus_demangle_v3_callback(name, options, take, &sink))
 		return sink.n;

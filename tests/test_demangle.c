@@ -15,6 +15,8 @@ static const struct { const char *name, *want; } cases[] = {
 	  "std::vector<int, std::allocator<int> >::push_back(int const&)" },
 	{ "_ZN4core3fmt5write17h0123456789abcdefE", "core::fmt::write" },
 	{ "_RNvC6_123foo3bar", "123foo::bar" },
+	// RFC 2603 prints "align_of::<usize, f64>"; DWARF and gdb have no turbofish
+	{ "_RINvNtC3std3mem8align_ofjdE", "std::mem::align_of<usize, f64>" },
 	{ "_D8demangle4testFiZv", "demangle.test(int)" },
 	// C names stay: `d` and `i` would be types, the others only look mangled
 	{ "d", "" }, { "main", "" }, { "_Z", "" }, { "_Zebra", "" }, { "_Restrict", "" },
