@@ -30,34 +30,34 @@ echo "== a minimal Debian ($suite) from ${sources:-the default mirror}"
 mmdebstrap --quiet --variant=minbase --include=make,gcc,libc6-dev,git,ca-certificates \
 	${proxy:+--aptopt="Acquire::http::Proxy \"$proxy\""} "$suite" "$root" ${sources:+"$sources"} || exit 1
 cp /etc/resolv.conf "$root/etc/resolv.conf"
-git -C "$here" bundle create -q "$root/root/framewalk.bundle" HEAD || exit 1
+git -C "$here" bundle create -q "$root/srv/framewalk.bundle" HEAD || exit 1
 echo "== $(git -C "$here" log -1 --format='%h %s'), $(chroot "$root" dpkg-query -f '.\n' -W | wc -l) packages installed"
 
-cat > "$root/root/run" << 'END'
-cd /root && git clone -q -c advice.detachedHead=false framewalk.bundle framewalk && cd framewalk || exit 2
+cat > "$root/srv/run" << 'END'
+cd /srv && git clone -q -c advice.detachedHead=false framewalk.bundle framewalk && cd framewalk || exit 2
 for target in demo check; do
 	echo "== make $target"
 	start=$(date +%s)
-	make $target > /root/$target.log 2>&1
-	echo $? > /root/$target.status
+	make $target > /srv/$target.log 2>&1
+	echo $? > /srv/$target.status
 	echo "took $(($(date +%s) - start)) s"
 done
 END
 inside='mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" &&
-	exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb chroot "$1" sh /root/run'
+	exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/srv TERM=dumb chroot "$1" sh /srv/run'
 unshare --mount --pid --fork --kill-child --uts sh -c "hostname fresh; $inside" sh "$root" || exit 1
 
 echo
 echo "== make demo printed"
-sed -n '/framewalk stack/,$p' "$root/root/demo.log" | head -n "${LINES_SHOWN:-60}"
+sed -n '/framewalk stack/,$p' "$root/srv/demo.log" | head -n "${LINES_SHOWN:-60}"
 echo
 echo "== make check printed"
-tail -n 5 "$root/root/check.log"
-read -r demo < "$root/root/demo.status"
-read -r check < "$root/root/check.status"
+tail -n 5 "$root/srv/check.log"
+read -r demo < "$root/srv/demo.status"
+read -r check < "$root/srv/check.status"
 echo "== make demo: status $demo, make check: status $check"
 if [ "$demo" -ne 0 ] || [ "$check" -ne 0 ]; then
-	[ "$demo" -eq 0 ] || tail -n 30 "$root/root/demo.log"
-	[ "$check" -eq 0 ] || grep -E '^(not ok|#|.*[Ee]rror|make)' "$root/root/check.log" | tail -n 40
+	[ "$demo" -eq 0 ] || tail -n 30 "$root/srv/demo.log"
+	[ "$check" -eq 0 ] || grep -E '^(not ok|#|.*[Ee]rror|make)' "$root/srv/check.log" | tail -n 40
 	exit 1
 fi
