@@ -354,6 +354,68 @@ START_TEST(signal_frames_in_a_circle_end)
 }
 END_TEST
 
+// glibc's __restore_rt has the S augmentation and a rule for each register of the
+// ucontext at rsp (sysdeps/unix/sysv/linux/x86_64/libc_sigaction.c); as rows of the image.
+static void native_trampoline(void)
+{
+	uint32_t count;
+	world_module(&w, M, 0x10000,
+		     "STACK CFI INIT 1000 1000 .cfa: $rsp 8 + .ra: .cfa -8 + ^\n"
+		     "STACK CFI INIT 1fff a .cfa: $rsp 160 + ^ .ra: $rsp 168 + ^ "
+		     "$rbx: $rsp 128 + ^ $rbp: $rsp 120 + ^\n");
+	const struct fw_rule *rules = fw_image_cfi(w.images[0], 0x2000, &count);
+	ck_assert_ptr_nonnull(rules);
+	((struct fw_rule *)(uintptr_t)rules)->flags |= FW_ROW_SIGNAL;	// a .sym cannot say it
+}
+
+START_TEST(native_signal_rules_are_applied_and_pc_after_them_is_exact)
+{
+	uint64_t ucontext[23] = { [15] = UINT64_C(0x1234), [16] = UINT64_C(0x5678),
+				  [20] = S + 0x400, [21] = M + 0x1000 };
+	native_trampoline();
+	start(M + 0x1100, S);
+	world_stack(&w, S, M + 0x2000, END);
+	world_bytes(&w, S + 8, ucontext, sizeof(ucontext));
+	world_stack(&w, S + 0x400, M + 0x1150, UINT64_C(0), END);
+	world_walk(&w);
+	expect_frame(&w, 1, M + 0x2000, FW_TRUST_CFI);
+	ck_assert(w.result.frames.data[1].signal_frame);
+	// the first byte of a function: one before it no rule holds
+	expect_frame(&w, 2, M + 0x1000, FW_TRUST_CFI);
+	ck_assert_uint_eq(w.result.frames.data[2].lookup, M + 0x1000);
+	ck_assert(!w.result.frames.data[2].signal_frame);
+	ck_assert_uint_eq(w.result.regs.data[2].v[3], 0x5678);	// rbx
+	ck_assert_uint_eq(w.result.regs.data[2].v[6], 0x1234);	// rbp
+	expect_frame(&w, 3, M + 0x1150, FW_TRUST_CFI);
+	expect_end(&w, 4, FW_STOP_END_OF_STACK);
+}
+END_TEST
+
+START_TEST(native_signal_rules_need_their_memory)
+{
+	native_trampoline();
+	start(M + 0x1100, S);
+	world_stack(&w, S, M + 0x2000, UINT64_C(0), END);
+	world_walk(&w);
+	expect_end(&w, 2, FW_STOP_MEMORY_MISSING);
+	ck_assert_str_eq(w.result.stop_detail,
+			 "the signal frame at 0x7fff0008 is not in the capture");
+}
+END_TEST
+
+START_TEST(native_signal_rules_may_not_lead_back)
+{
+	uint64_t ucontext[23] = { [20] = S, [21] = M + 0x1000 };
+	native_trampoline();
+	start(M + 0x1100, S);
+	world_stack(&w, S, M + 0x2000, END);
+	world_bytes(&w, S + 8, ucontext, sizeof(ucontext));
+	world_walk(&w);
+	ck_assert_int_eq(w.result.stop, FW_STOP_IMPLAUSIBLE);
+	ck_assert_uint_lt(w.result.frames.count, 1000);
+}
+END_TEST
+
 START_TEST(missing_memory_stops_although_a_scan_would_find_something)
 {
 	// The rule puts the return address past the captured bytes; what lies
@@ -583,6 +645,9 @@ Suite *walk_amd64_suite(void)
 	tcase_add_test(tc, trampoline_is_known_by_its_code);
 	tcase_add_test(tc, signal_on_an_alternate_stack_may_go_down);
 	tcase_add_test(tc, signal_frames_in_a_circle_end);
+	tcase_add_test(tc, native_signal_rules_are_applied_and_pc_after_them_is_exact);
+	tcase_add_test(tc, native_signal_rules_need_their_memory);
+	tcase_add_test(tc, native_signal_rules_may_not_lead_back);
 	tcase_add_test(tc, missing_memory_stops_although_a_scan_would_find_something);
 	tcase_add_test(tc, no_stack_at_all);
 	tcase_add_test(tc, frame_limit_is_reported);

@@ -105,27 +105,74 @@ enum fw_stop fw_walk_accept(struct fw_walker *w, const struct fw_caller *caller)
 	return check_caller(w, caller->trust, old_sp, false);
 }
 
-/** Leave a signal trampoline: the interrupted frame's registers are all in memory. */
-static enum fw_stop leave_trampoline(struct fw_walker *w)
+/**
+ * Go on in what a signal interrupted. The kernel pushes a signal frame below the
+ * interrupted stack pointer, unless the handler has a stack of its own: then it
+ * may lie anywhere, but not for ever.
+ */
+static enum fw_stop enter_interrupted(struct fw_walker *w, const struct fw_regs *regs)
 {
-	struct fw_regs regs = { 0 };
-	w->result->frames.data[w->result->frames.count - 1].signal_frame = true;
-	if (!w->arch->signal_frame(w, &regs))
-		return fw_walk_stop(w, FW_STOP_MEMORY_MISSING,
-				    "the signal frame at 0x%llx is not in the capture",
-				    (unsigned long long)w->frame.sp);
-	uint64_t old_sp = w->regs.v[w->cpu->sp], new_sp = regs.v[w->cpu->sp];
-	// The kernel pushes a signal frame below the interrupted stack pointer,
-	// unless the handler has a stack of its own: then it may lie anywhere,
-	// but not for ever.
+	uint64_t old_sp = w->regs.v[w->cpu->sp], new_sp = regs->v[w->cpu->sp];
 	const struct fw_segment *stack = fw_memory_find(&w->snapshot->memory, old_sp);
 	bool same = stack != NULL && new_sp - stack->start < stack->size;
+	w->result->frames.data[w->result->frames.count - 1].signal_frame = true;
 	if ((same && new_sp <= old_sp) || (!same && ++w->stack_switches > FW_MAX_STACK_SWITCHES))
 		return fw_walk_stop(w, FW_STOP_IMPLAUSIBLE,
 				    "the signal frame's stack pointer 0x%llx leads back",
 				    (unsigned long long)new_sp);
-	w->regs = regs;
+	w->regs = *regs;
 	return check_caller(w, FW_TRUST_CFI, old_sp, true);
+}
+
+static enum fw_stop signal_frame_missing(struct fw_walker *w)
+{
+	w->result->frames.data[w->result->frames.count - 1].signal_frame = true;
+	return fw_walk_stop(w, FW_STOP_MEMORY_MISSING,
+			    "the signal frame at 0x%llx is not in the capture",
+			    (unsigned long long)w->frame.sp);
+}
+
+/** Leave a signal trampoline: the interrupted frame's registers are all in memory. */
+static enum fw_stop leave_trampoline(struct fw_walker *w)
+{
+	struct fw_regs regs = { 0 };
+	if (!w->arch->signal_frame(w, &regs))
+		return signal_frame_missing(w);
+	return enter_interrupted(w, &regs);
+}
+
+/**
+ * Does a trampoline's own row say where every register is? Not where its return
+ * address is the link register's column, as in old vDSOs of arm64: that is the
+ * interrupted function's return address, and its pc is nowhere.
+ */
+static bool has_signal_rules(const struct fw_walker *w, const struct fw_rule *rules,
+			     uint32_t count)
+{
+	if (!(rules[0].flags & FW_ROW_SIGNAL) || rules[0].flags & FW_ROW_RA_IN_PC ||
+	    rules[0].kind == FW_RULE_FAILED || rules[1].kind == FW_RULE_FAILED)
+		return false;
+	for (uint32_t i = 2; i < count; i++)
+		if (rules[i].target == w->cpu->lr && rules[i].kind == rules[1].kind &&
+		    rules[i].reg == rules[1].reg && rules[i].arg == rules[1].arg)
+			return false;
+	return rules[1].kind != FW_RULE_REG || rules[1].reg != w->cpu->lr;
+}
+
+/** The same by the trampoline's own rules; *ret_used: they could be evaluated. */
+static enum fw_stop leave_by_rules(struct fw_walker *w, const struct fw_rule *rules,
+				   uint32_t count, bool *ret_used)
+{
+	struct fw_regs regs = w->regs;
+	enum fw_row_result result = fw_row_apply(rules, count, &w->code_image->programs, w->cpu,
+						 &regs, &w->memory);
+	*ret_used = true;
+	if (result == FW_ROW_OK)
+		return enter_interrupted(w, &regs);
+	if (result == FW_ROW_NO_MEMORY)
+		return signal_frame_missing(w);
+	*ret_used = false;
+	return FW_STOP_NONE;
 }
 
 static enum fw_stop out_of_memory_words(struct fw_walker *w)
@@ -204,6 +251,11 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 		return fw_walk_stop(w, FW_STOP_END_OF_STACK,
 				    "no caller: the thread or program starts here");
 	if (rules[0].flags & (FW_ROW_SIGNAL | FW_ROW_RA_IN_PC)) {
+		if (has_signal_rules(w, rules, count)) {
+			enum fw_stop stop = leave_by_rules(w, rules, count, &used);
+			if (used)
+				return stop;
+		}
 		if (fw_walk_is_trampoline(w, rules))
 			return leave_trampoline(w);
 		if (rules[0].flags & FW_ROW_RA_IN_PC)
