@@ -64,16 +64,16 @@ static enum fw_code open_files(struct fw_dw_loader *l)
 {
 	const struct fw_elf_files *files = l->files;
 	uint32_t bad = 0;
-	struct fw_elf *elf = files->debug;
-	if (elf)
-		fw_dw_file_init(&l->main, elf, false);
+	l->elf = files->debug;
+	if (l->elf)
+		fw_dw_file_init(&l->main, l->elf, false);
 	if (l->main.sec[FW_DW_INFO].size == 0 && files->elf) {
-		elf = files->elf;
-		fw_dw_file_init(&l->main, elf, false);
+		l->elf = files->elf;
+		fw_dw_file_init(&l->main, l->elf, false);
 	}
 	if (l->main.sec[FW_DW_INFO].size == 0)
 		return FW_OK;
-	l->base = fw_elf_base(elf);
+	l->base = fw_elf_base(l->elf);
 	l->main.alt = &l->alt;
 	if (files->alt)
 		fw_dw_file_init(&l->alt, files->alt, false);
@@ -89,7 +89,17 @@ static enum fw_code open_files(struct fw_dw_loader *l)
 	return code;
 }
 
-static void deinit(struct fw_dw_loader *l)
+enum fw_code fw_dw_open(struct fw_dw_loader *l, const struct fw_elf_files *files,
+			struct fw_builder *b)
+{
+	l->files = files;
+	l->b = b;
+	l->no_name = FW_NO_STRING;
+	l->text = fw_alloc_should_fail() ? NULL : malloc(FW_MAX_DEMANGLED);
+	return l->text ? open_files(l) : FW_NO_MEMORY;
+}
+
+void fw_dw_close(struct fw_dw_loader *l)
 {
 	fw_dw_file_deinit(&l->main);
 	fw_dw_file_deinit(&l->alt);
@@ -104,6 +114,7 @@ static void deinit(struct fw_dw_loader *l)
 	fw_vec_deinit(&l->file_of);
 	fw_vec_deinit(&l->origin_of);
 	fw_vec_deinit(&l->owned);
+	fw_vec_deinit(&l->symbols.list);
 	fw_inline_lay_deinit(&l->lay);
 	free(l->text);
 }
@@ -111,14 +122,11 @@ static void deinit(struct fw_dw_loader *l)
 enum fw_code fw_dwarf_into(const struct fw_elf_files *files, struct fw_builder *b,
 			   struct fw_error *err)
 {
-	struct fw_dw_loader l = { .files = files, .b = b, .no_name = FW_NO_STRING };
-	enum fw_code code = FW_NO_MEMORY;
-	l.text = fw_alloc_should_fail() ? NULL : malloc(FW_MAX_DEMANGLED);
-	if (l.text)
-		code = open_files(&l);
+	struct fw_dw_loader l = { .files = NULL };
+	enum fw_code code = fw_dw_open(&l, files, b);
 	if (code == FW_OK)
 		code = load_units(&l);
-	deinit(&l);
+	fw_dw_close(&l);
 	if (code == FW_LIMIT)
 		return fw_fail(err, code, NULL, "too much debug information");
 	return code ? fw_fail(err, code, NULL, "out of memory") : FW_OK;

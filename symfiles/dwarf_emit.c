@@ -245,6 +245,9 @@ enum fw_code fw_dw_emit(struct fw_dw_loader *l, struct fw_dw_unit *u)
 		const struct fw_dw_func *f = &l->funcs.data[i];
 		uint32_t name;
 		code = fw_dw_name(l, u, f->die, &name);
+		if (code == FW_OK && l->plain_name)
+			code = fw_dw_symbol_name(l, l->ranges.list.data[f->first_range].start,
+						 &name);
 		if (code == FW_OK && name == FW_NO_STRING) {
 			if (l->no_name == FW_NO_STRING)
 				code = fw_intern_add(&l->b->strings, "<name omitted>", 14,

@@ -6,6 +6,7 @@
 #include "lib/base/limits.h"
 #include "lib/base/vec.h"
 #include "symfiles/elf_image.h"
+#include "symfiles/elf_symtab.h"
 #include "symfiles/inline_lay.h"
 
 /**
@@ -255,6 +256,43 @@ struct fw_dw_lines {
 	struct fw_str comp_dir;
 };
 
+/** Rows on their way into a table. */
+struct fw_dw_rows {
+	struct fw_dw_lines *out;
+	uint64_t base;			// of the module
+	uint64_t last;			// offset of the last row of the sequence
+	uint64_t end_of_previous;	// sequence
+	size_t first;			// row of the sequence
+	bool dropped;			// the sequence is of code that was thrown away
+	bool unordered;			// rows or sequences do not ascend
+};
+
+/** An address is set; @p mask: the largest there is. */
+void fw_dw_start_rows(struct fw_dw_rows *r, uint64_t address, uint64_t mask);
+/** Another row; of several at one address the last counts. False: out of memory. */
+static inline bool fw_dw_push_row(struct fw_dw_rows *r, uint64_t address, uint64_t line,
+				  uint64_t file)
+{
+	struct fw_dw_lines *out = r->out;
+	uint64_t at = address - r->base;
+	if (r->dropped || at >= UINT32_MAX)
+		return true;
+	struct fw_dw_row row = { (uint32_t)at, line > UINT32_MAX ? 0 : (uint32_t)line,
+				 file < FW_NO_INDEX ? (uint32_t)file : FW_NO_INDEX - 1 };
+	if (out->rows.count > r->first && r->last >= at) {
+		if (r->last == at) {
+			out->rows.data[out->rows.count - 1] = row;
+			return true;
+		}
+		r->unordered = true;
+	}
+	r->last = at;
+	return fw_vec_push(&out->rows, row);
+}
+bool fw_dw_end_rows(struct fw_dw_rows *r, uint64_t address);
+/** After the last sequence: all in order. */
+FW_MUST_CHECK enum fw_code fw_dw_finish_rows(struct fw_dw_rows *r);
+
 /** The unit's line program, if any, into l->lines. */
 FW_MUST_CHECK enum fw_code fw_dw_read_lines(struct fw_dw_loader *l, const struct fw_dw_unit *u);
 /** FILES number of a file of the unit's table; FW_NO_INDEX: there is none. */
@@ -289,6 +327,8 @@ struct fw_dw_owned {		// a call's range in one of several of its function
 	uint32_t owner, call, range;
 };
 
+struct fw_dw_symbol { uint32_t start, name; };
+
 struct fw_dw_memo { uint64_t key; uint32_t value; };	// key 0: free
 
 struct fw_dw_memo_table {
@@ -296,9 +336,17 @@ struct fw_dw_memo_table {
 	uint32_t mask, count;
 };
 
+/** Function symbols with mangled names, by address. */
+struct fw_dw_symbols {
+	bool read;
+	struct fw_elf_symtab table;
+	FW_VEC(struct fw_dw_symbol) list;
+};
+
 struct fw_dw_loader {
 	const struct fw_elf_files *files;
 	struct fw_builder *b;
+	struct fw_elf *elf;		// that has the DWARF
 	uint64_t base;
 	uint64_t text_left;		// budget of composed names
 	struct fw_dw_file main, alt, dwp;
@@ -316,6 +364,8 @@ struct fw_dw_loader {
 	FW_VEC(uint32_t) file_of, origin_of;	// by string id: number, FW_NO_INDEX: none yet
 	struct fw_inline_lay lay;
 	FW_VEC(struct fw_dw_owned) owned;
+	bool plain_name;		// the name asked for last is no linkage name
+	struct fw_dw_symbols symbols;
 	uint32_t no_name;		// string of functions without one; FW_NO_STRING: not yet
 	char *text;			// FW_MAX_DEMANGLED bytes to compose names in
 };
@@ -337,6 +387,12 @@ FW_MUST_CHECK enum fw_code fw_dw_scan(struct fw_dw_loader *l, struct fw_dw_unit 
 /** String id of the name of a DIE; FW_NO_STRING: it has none. */
 FW_MUST_CHECK enum fw_code fw_dw_name(struct fw_dw_loader *l, struct fw_dw_unit *u,
 				      uint64_t die, uint32_t *ret);
+/** The same from a function's symbol, where there is a mangled one; else *ret stays. */
+FW_MUST_CHECK enum fw_code fw_dw_symbol_name(struct fw_dw_loader *l, uint32_t start,
+					     uint32_t *ret);
+/** String id of a name that may be mangled. */
+FW_MUST_CHECK enum fw_code fw_dw_mangled_name(struct fw_dw_loader *l, struct fw_str name,
+					      uint32_t *ret);
 bool fw_dw_memo_find(const struct fw_dw_memo_table *t, uint64_t key, uint32_t *ret);
 bool fw_dw_memo_add(struct fw_dw_memo_table *t, uint64_t key, uint32_t value);
 void fw_dw_memo_clear(struct fw_dw_memo_table *t);
@@ -347,6 +403,12 @@ FW_MUST_CHECK enum fw_code fw_dw_emit(struct fw_dw_loader *l, struct fw_dw_unit 
 /** FILES or ORIGINS number of a string. */
 FW_MUST_CHECK enum fw_code fw_dw_number(struct fw_dw_loader *l, bool origin, uint32_t string,
 					uint32_t *ret);
+
+// --- dwarf.c --------------------------------------------------------------------
+/** Sections and units of the files into a zeroed loader. */
+FW_MUST_CHECK enum fw_code fw_dw_open(struct fw_dw_loader *l, const struct fw_elf_files *files,
+				      struct fw_builder *b);
+void fw_dw_close(struct fw_dw_loader *l);
 
 // --- dwarf_split.c --------------------------------------------------------------
 /**

@@ -15,11 +15,8 @@ struct program {
 	uint8_t lengths[256];		// operands of standard opcodes
 	// the machine's registers
 	uint64_t address, line, file, op_index;
-	uint64_t last;			// of the sequence so far
-	size_t first_row;		// of the sequence
-	bool dropped;			// the sequence is of code that was thrown away
-	bool unordered;			// rows or sequences do not ascend
-	uint64_t end_of_previous;
+	struct fw_dw_rows rows;
+	struct { uint8_t advance; int16_t line; } special[256];
 };
 
 void fw_dw_lines_deinit(struct fw_dw_lines *lines)
@@ -179,10 +176,8 @@ static enum fw_code read_header(struct program *p, struct fw_dw_cursor *c)
 
 static void reset(struct program *p)
 {
-	p->address = p->op_index = p->last = 0;
+	p->address = p->op_index = 0;
 	p->line = p->file = 1;
-	p->first_row = p->out->rows.count;
-	p->dropped = true;	// until an address is set
 }
 
 static void advance(struct program *p, uint64_t operations)
@@ -196,55 +191,18 @@ static void advance(struct program *p, uint64_t operations)
 	p->op_index = ops % p->max_ops;
 }
 
-/** Another row; of several at one address the last counts. */
-static inline bool push_row(struct program *p)
+static void set_address(struct program *p, uint64_t size)
 {
-	struct fw_dw_lines *out = p->out;
-	uint64_t at = p->address - p->l->base;
-	if (p->dropped || at >= UINT32_MAX)
-		return true;
-	struct fw_dw_row row = { (uint32_t)at, p->line > UINT32_MAX ? 0 : (uint32_t)p->line,
-				 p->file < FW_NO_INDEX ? (uint32_t)p->file : FW_NO_INDEX - 1 };
-	if (out->rows.count > p->first_row && p->last >= at) {
-		if (p->last == at) {
-			out->rows.data[out->rows.count - 1] = row;
-			return true;
-		}
-		p->unordered = true;
-	}
-	p->last = at;
-	return fw_vec_push(&out->rows, row);
+	p->address = fw_dw_sized(&p->c, (unsigned)size);
+	p->op_index = 0;
+	fw_dw_start_rows(&p->rows, p->address, size == 8 ? UINT64_MAX : UINT32_MAX);
 }
 
 static bool end_sequence(struct program *p)
 {
-	struct fw_dw_lines *out = p->out;
-	uint64_t at = p->address - p->l->base;
-	if (out->rows.count > p->first_row) {
-		if (out->rows.data[p->first_row].addr < p->end_of_previous)
-			p->unordered = true;
-		if (at >= UINT32_MAX || at < p->last)
-			at = p->last;
-		struct fw_dw_row row = { (uint32_t)at, 0, FW_NO_INDEX };
-		if (p->last == at)
-			out->rows.data[out->rows.count - 1] = row;
-		else if (!fw_vec_push(&out->rows, row))
-			return false;
-		p->end_of_previous = at;
-	}
+	bool ok = fw_dw_end_rows(&p->rows, p->address);
 	reset(p);
-	return true;
-}
-
-static void set_address(struct program *p, uint64_t size)
-{
-	uint64_t address = fw_dw_sized(&p->c, (unsigned)size);
-	uint64_t mask = size == 8 ? UINT64_MAX : UINT32_MAX;
-	p->address = address;
-	p->op_index = 0;
-	// 0, -1, -2: what linkers leave where the code was thrown away
-	p->dropped = address == 0 || address == mask || address == mask - 1 ||
-		     address < p->l->base;
+	return ok;
 }
 
 /** Behind a zero byte. False: out of memory. */
@@ -288,7 +246,7 @@ static bool standard(struct program *p, uint8_t op)
 	struct fw_dw_cursor *c = &p->c;
 	switch (op) {
 	case DW_LNS_copy:
-		return push_row(p);
+		return fw_dw_push_row(&p->rows, p->address, p->line, p->file);
 	case DW_LNS_advance_pc:
 		advance(p, fw_dw_uleb(c));
 		return true;
@@ -317,16 +275,20 @@ static bool standard(struct program *p, uint8_t op)
 static enum fw_code run(struct program *p)
 {
 	struct fw_dw_cursor *c = &p->c;
+	for (unsigned op = p->opcode_base; op < 256; op++) {
+		unsigned adjusted = op - p->opcode_base;
+		p->special[op].advance = (uint8_t)(adjusted / p->line_range);
+		p->special[op].line = (int16_t)(p->line_base + (int)(adjusted % p->line_range));
+	}
+	p->rows.dropped = true;		// until an address is set
 	reset(p);
 	while (c->p < c->end) {
 		uint8_t op = *c->p++;
 		bool ok;
 		if (op >= p->opcode_base) {
-			unsigned adjusted = op - p->opcode_base;
-			advance(p, adjusted / p->line_range);
-			p->line = (uint32_t)(p->line + (uint64_t)(p->line_base + (int)
-								  (adjusted % p->line_range)));
-			ok = push_row(p);
+			advance(p, p->special[op].advance);
+			p->line = (uint32_t)((uint32_t)p->line + (uint32_t)p->special[op].line);
+			ok = fw_dw_push_row(&p->rows, p->address, p->line, p->file);
 		} else if (op) {
 			ok = standard(p, op);
 		} else {
@@ -338,7 +300,36 @@ static enum fw_code run(struct program *p)
 	// a sequence that does not end has no last byte
 	if (!end_sequence(p))
 		return FW_NO_MEMORY;
-	return c->bad ? FW_MALFORMED : FW_OK;
+	enum fw_code code = fw_dw_finish_rows(&p->rows);
+	return code == FW_OK && c->bad ? FW_MALFORMED : code;
+}
+
+void fw_dw_start_rows(struct fw_dw_rows *r, uint64_t address, uint64_t mask)
+{
+	// 0, -1, -2: what linkers leave where the code was thrown away
+	r->dropped = address == 0 || address == mask || address == mask - 1 || address < r->base;
+}
+
+bool fw_dw_end_rows(struct fw_dw_rows *r, uint64_t address)
+{
+	struct fw_dw_lines *out = r->out;
+	uint64_t at = address - r->base;
+	if (out->rows.count > r->first) {
+		if (out->rows.data[r->first].addr < r->end_of_previous)
+			r->unordered = true;
+		if (at >= UINT32_MAX || at < r->last)
+			at = r->last;
+		struct fw_dw_row row = { (uint32_t)at, 0, FW_NO_INDEX };
+		if (r->last == at)
+			out->rows.data[out->rows.count - 1] = row;
+		else if (!fw_vec_push(&out->rows, row))
+			return false;
+		r->end_of_previous = at;
+	}
+	r->first = out->rows.count;
+	r->last = 0;
+	r->dropped = true;
+	return true;
 }
 
 struct sequence { uint32_t start, first, count; };
@@ -392,11 +383,19 @@ done:
 	return code;
 }
 
+enum fw_code fw_dw_finish_rows(struct fw_dw_rows *r)
+{
+	enum fw_code code = r->unordered ? sort_rows(r->out) : FW_OK;
+	r->out->rows_left = 4 * (uint64_t)r->out->rows.count + 1024;
+	return code;
+}
+
 enum fw_code fw_dw_read_lines(struct fw_dw_loader *l, const struct fw_dw_unit *u)
 {
 	struct fw_dw_lines *out = &l->lines;
 	struct fw_dw_file *f = u->addresses;
-	struct program p = { .l = l, .u = u, .out = out };
+	struct program p = { .l = l, .u = u, .out = out,
+			     .rows = { .out = out, .base = l->base } };
 	out->dirs.count = out->files.count = out->rows.count = 0;
 	out->base_index = 1;
 	out->comp_dir = u->comp_dir;
@@ -405,15 +404,11 @@ enum fw_code fw_dw_read_lines(struct fw_dw_loader *l, const struct fw_dw_unit *u
 	struct fw_dw_cursor c = fw_dw_at(f, FW_DW_LINE, u->line_offset, UINT64_MAX);
 	const uint8_t *start = c.p;
 	enum fw_code code = c.bad ? FW_MALFORMED : read_header(&p, &c);
-	if (code == FW_OK) {
-		uint64_t bytes = (uint64_t)(p.c.end - start);
-		if (bytes > f->line_left)
-			return FW_LIMIT;
-		f->line_left -= bytes;
-		code = run(&p);
-	}
-	if ((code == FW_OK || code == FW_MALFORMED) && p.unordered && sort_rows(out))
-		code = FW_NO_MEMORY;
-	out->rows_left = 4 * (uint64_t)out->rows.count + 1024;
-	return code;
+	if (code)
+		return code;
+	uint64_t bytes = (uint64_t)(p.c.end - start);
+	if (bytes > f->line_left)
+		return FW_LIMIT;
+	f->line_left -= bytes;
+	return run(&p);
 }

@@ -81,7 +81,7 @@ static enum fw_code intern(struct fw_dw_loader *l, struct fw_str s, uint32_t *re
 }
 
 /** A name that may be mangled. Many units name the same string. */
-static enum fw_code mangled_name(struct fw_dw_loader *l, struct fw_str name, uint32_t *ret)
+enum fw_code fw_dw_mangled_name(struct fw_dw_loader *l, struct fw_str name, uint32_t *ret)
 {
 	uint64_t key = (uintptr_t)name.s;
 	if (!fw_is_mangled(name))
@@ -188,7 +188,7 @@ static enum fw_code resolve(struct fw_dw_loader *l, struct fw_dw_unit *u, uint64
 			break;
 		struct fw_str linkage = fw_dw_string(&die, FW_DW_LINKAGE);
 		if (linkage.n)
-			return mangled_name(l, linkage, ret);
+			return fw_dw_mangled_name(l, linkage, ret);
 		if (name.n == 0)
 			name = fw_dw_string(&die, FW_DW_NAME);
 		uint64_t at = 0;
@@ -200,10 +200,11 @@ static enum fw_code resolve(struct fw_dw_loader *l, struct fw_dw_unit *u, uint64
 		u = next;
 		offset = at;
 	}
+	l->plain_name = u->qualifies;
 	if (name.n && u->qualifies)
 		return qualified_name(l, u, offset, name, ret);
 	// assemblers give mangled names as plain ones
-	return mangled_name(l, name, ret);
+	return fw_dw_mangled_name(l, name, ret);
 }
 
 enum fw_code fw_dw_name(struct fw_dw_loader *l, struct fw_dw_unit *u, uint64_t die,
@@ -211,6 +212,7 @@ enum fw_code fw_dw_name(struct fw_dw_loader *l, struct fw_dw_unit *u, uint64_t d
 {
 	uint64_t file = u->file == &l->alt ? UINT64_C(1) << 63 : 0;
 	uint64_t key = (die + 1) | file;
+	l->plain_name = false;
 	if (fw_dw_memo_find(&l->names, key, ret))
 		return FW_OK;
 	enum fw_code code = resolve(l, u, die, ret);
