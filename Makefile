@@ -16,13 +16,13 @@ CORPUS ?= ../shared/corpus
 VERSION := 0.1.0
 
 # Debian packages. RUN: what building and running needs; TEST: what checking adds.
-PACKAGES_RUN := libc6-dev libelf-dev libxxhash-dev libzstd-dev libdeflate-dev zlib1g-dev \
+PACKAGES_RUN := libc6-dev libelf-dev libdwarf-dev libxxhash-dev libzstd-dev libdeflate-dev zlib1g-dev \
 	libiberty-dev liblzma-dev libseccomp-dev
 PACKAGES_TEST := check binutils python3-minimal python3-jsonschema clang libclang-rt-14-dev
 
 FW_CFLAGS := -std=gnu11 -I. -MMD -MP -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -DFW_VERSION='"$(VERSION)"' \
 	-DXXH_INLINE_ALL= -fno-strict-aliasing -fvisibility=hidden -pthread
-LIBS := -lelf -liberty -lzstd -ldeflate -lz -llzma -lseccomp -pthread
+LIBS := -ldwarf -lelf -liberty -lzstd -ldeflate -lz -llzma -lseccomp -pthread
 ifeq ($(DEV),1)
 FW_CFLAGS += -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter
 endif
