@@ -79,8 +79,9 @@ const struct fw_command fw_commands[FW_COMMAND_COUNT] = {
 		.complete = FW_COMPLETE_COMMANDS },
 	[FW_COMMAND_STACK] = { FW_COMMAND_STACK, "stack", "CAPTURE...",
 		"stacks of every thread of a crash dump, the crashing one first",
-		"A CAPTURE is a minidump, plain or packed with gzip or zstd, a directory\n"
-		"(searched for captures) or - for standard input. Several need text or ndjson.\n",
+		"A CAPTURE is a minidump or an ELF core, plain or packed with gzip or zstd, a\n"
+		"directory (searched for captures) or - for standard input. Several need text or\n"
+		"ndjson.\n",
 		"framewalk stack crash.dmp -s ./symbols\tevery thread, with names\n"
 		"framewalk stack crash.dmp -s ./symbols --brief\tonly the crashing thread\n"
 		"framewalk stack --json --pretty crash.dmp -s ./symbols\tthe same for scripts\n"
@@ -94,8 +95,8 @@ const struct fw_command fw_commands[FW_COMMAND_COUNT] = {
 		FW_COMPLETE_FILES, .run = fw_cmd_rules },
 	[FW_COMMAND_INSPECT] = { FW_COMMAND_INSPECT, "inspect", "CAPTURE",
 		"what a capture holds: streams, threads, modules, memory",
-		"A CAPTURE is a minidump, plain or packed with gzip or zstd, or - for standard\n"
-		"input. Nothing is unwound and no symbols are needed.\n",
+		"A CAPTURE is a minidump or an ELF core, plain or packed with gzip or zstd, or -\n"
+		"for standard input. Nothing is unwound and no symbols are needed.\n",
 		"framewalk inspect crash.dmp\twhat is in there\n"
 		"framewalk inspect --json crash.dmp\tthe same for scripts\n",
 		FW_COMPLETE_FILES, .run = fw_cmd_inspect },
