@@ -13,6 +13,9 @@
 #include "lib/image/block.h"
 #include "symfiles/elf_internal.h"
 
+// Goes into the cache's key: to be raised when the same files compile to something else.
+enum { COMPILER_VERSION = 1 };
+
 struct path { char s[PATH_MAX]; };
 
 __attribute__((format(printf, 2, 3)))
@@ -337,7 +340,7 @@ static void find_alt(const struct fw_elf_places *places, struct fw_elf *elf, con
 void fw_elf_set_key(struct fw_elf_set *set)
 {
 	const char *paths[] = { set->elf, set->debug, set->alt };
-	uint64_t h = 0;
+	uint64_t h = COMPILER_VERSION;
 	set->key.dev = set->key.ino = set->key.size = 0;
 	set->key.mtime_ns = set->key.ctime_ns = 0;
 	for (unsigned i = 0; i < 3; i++) {

@@ -1,0 +1,211 @@
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symfiles/elf_file.h"
+#include "symfiles/symbols.h"
+#include "tests/synth_folder.h"
+
+Suite *elf_search_suite(void);
+
+static const char SOURCE[] =
+	"static __attribute__((noinline)) int inner(int x) { return x * 3; }\n"
+	"int outer(int x) { return inner(x) + 1; }\n"
+	"int main(void) { return outer(2); }\n";
+
+/** A folder where a.out was compiled with -g and @p script was run. */
+static void build(struct folder *f, const char *script)
+{
+	char command[2048];
+	folder_make(f);
+	folder_write(f, "a.c", SOURCE, strlen(SOURCE));
+	snprintf(command, sizeof(command),
+		 "cd '%s' && gcc -g -O1 -o a.out a.c && cp a.out whole && { %s; } && rm a.c",
+		 folder_path(f, "."), script);
+	ck_assert_msg(system(command) == 0, "%s", command);
+}
+
+struct asked {
+	struct fw_symbols *symbols;
+	struct fw_ident id, code_id;
+	char *path, *sysroot;
+};
+
+/** Ask for the module `recorded` with the id of the file `whole`. */
+static const struct fw_symbol_file *ask(struct folder *f, const char *below, const char *sysroot,
+					const char *recorded, struct asked *a)
+{
+	struct fw_elf *elf;
+	struct fw_error err = { 0 };
+	ck_assert_int_eq(fw_elf_open(folder_path(f, "whole"), &elf, NULL), FW_OK);
+	a->id = *fw_elf_debug_id(elf);
+	a->code_id = *fw_elf_code_id(elf);
+	fw_elf_close(elf);
+	remove(folder_path(f, "whole"));
+	a->path = strdup(folder_path(f, below));
+	a->sysroot = strdup(folder_path(f, sysroot));
+	const char *paths[] = { a->path };
+	struct fw_symbol_options o = { .paths = paths, .num_paths = *below != '\0',
+				       .sysroot = a->sysroot };
+	ck_assert_int_eq(fw_symbols_create(&o, &a->symbols, &err), FW_OK);
+	struct fw_symbol_key key = {
+		.debug_file = { recorded, strlen(recorded) },
+		.code_file = { recorded, strlen(recorded) },
+		.debug_id = &a->id, .code_id = &a->code_id, .cpu = FW_CPU_UNKNOWN,
+	};
+	const struct fw_symbol_file *looked = fw_symbols_look_up(a->symbols, &key);
+	const struct fw_symbol_file *r = fw_symbols_load(a->symbols, &key);
+	ck_assert_int_eq(looked->status == FW_SYMBOLS_FOUND, r->status == FW_SYMBOLS_LOADED);
+	return r;
+}
+
+static void done(struct folder *f, struct asked *a)
+{
+	fw_symbols_destroy(a->symbols);
+	free(a->path);
+	free(a->sysroot);
+	folder_remove(f);
+}
+
+/** Lines come from DWARF alone: outer is defined in line 2. */
+static bool has_lines(const struct fw_image *image)
+{
+	for (uint32_t at = 0; at < 0x10000; at++) {
+		const struct fw_func *func = fw_image_func(image, at);
+		struct fw_str name = { NULL, 0 };
+		if (func != NULL)
+			name = fw_image_string(image, func->name);
+		const struct fw_line *line = func ? fw_image_line(image, func, at) : NULL;
+		if (name.n == 5 && memcmp(name.s, "outer", 5) == 0)
+			return line != NULL && line->line == 2;
+	}
+	return false;
+}
+
+#define ID "$(readelf -n whole | sed -n 's/.*Build ID: //p')"
+#define KEEP "objcopy --only-keep-debug a.out "
+#define STRIP "strip a.out"
+
+static const struct {
+	const char *script, *below, *sysroot, *recorded;
+	bool lines;
+} found[] = {
+	// anywhere below -s, under any name
+	{ "true", ".", "none", "/usr/bin/a.out", true },
+	{ "mkdir -p x/y && mv a.out x/y/renamed", ".", "none", "/usr/bin/a.out", true },
+	{ "mv a.out b", "b", "none", "/usr/bin/a.out", true },
+	{ STRIP, ".", "none", "/usr/bin/a.out", false },
+	// below the system root at the recorded path
+	{ "mkdir -p r/usr/bin && mv a.out r/usr/bin", "", "r", "/usr/bin/a.out", true },
+	{ "mkdir -p r/bin && mv a.out r/bin", "", "r", "/usr/bin/a.out", true },
+	{ "mkdir -p r/usr/bin && mv a.out r/usr/bin", "", "r", "/bin/a.out (deleted)", true },
+	// .build-id trees
+	{ "mkdir -p .build-id/xx && " KEEP "d && " STRIP " && id=" ID " && mkdir -p "
+	  ".build-id/${id%${id#??}} && mv d .build-id/${id%${id#??}}/${id#??}.debug",
+	  ".", "none", "/usr/bin/a.out", true },
+	{ "mkdir -p r/bin && " KEEP "d && " STRIP " && mv a.out r/bin && id=" ID " && d="
+	  "r/usr/lib/debug/.build-id/${id%${id#??}} && mkdir -p $d && mv d $d/${id#??}.debug",
+	  "", "r", "/bin/a.out", true },
+	// by id, whatever its name
+	{ KEEP "q && " STRIP, ".", "none", "/usr/bin/a.out", true },
+	// .gnu_debuglink: next to it, in .debug/, below usr/lib/debug
+	{ "mkdir -p r/bin && " KEEP "a.dbg && " STRIP " && objcopy --add-gnu-debuglink=a.dbg a.out "
+	  "&& mv a.out a.dbg r/bin", "", "r", "/bin/a.out", true },
+	{ "mkdir -p r/bin/.debug && " KEEP "a.dbg && " STRIP " && objcopy "
+	  "--add-gnu-debuglink=a.dbg a.out && mv a.out r/bin && mv a.dbg r/bin/.debug",
+	  "", "r", "/bin/a.out", true },
+	{ "mkdir -p r/bin r/usr/lib/debug/bin && " KEEP "a.dbg && " STRIP " && objcopy "
+	  "--add-gnu-debuglink=a.dbg a.out && mv a.out r/bin && mv a.dbg r/usr/lib/debug/bin",
+	  "", "r", "/bin/a.out", true },
+	// only the debug file is there
+	{ KEEP "q && rm a.out", ".", "none", "/usr/bin/a.out", true },
+	// a debug file of another build of the same name is not taken
+	{ "mkdir -p r/bin && " STRIP " && echo 'int main() { return 1; }' > b.c && gcc -g -o a.dbg "
+	  "b.c && objcopy --add-gnu-debuglink=a.dbg a.out && mv a.out a.dbg r/bin",
+	  "", "r", "/bin/a.out", false },
+	// without build ids the CRC decides
+#define NO_ID "gcc -g -O1 -Wl,--build-id=none -o a.out a.c && cp a.out whole && mkdir -p r/bin && " \
+	KEEP "a.dbg && " STRIP " && objcopy --add-gnu-debuglink=a.dbg a.out && mv a.out a.dbg r/bin"
+	{ NO_ID, "", "r", "/bin/a.out", true },
+	{ NO_ID " && echo >> r/bin/a.dbg", "", "r", "/bin/a.out", false },
+	// compressed sections
+	{ "objcopy --compress-debug-sections=zlib a.out", ".", "none", "/bin/a.out", true },
+	{ "objcopy --compress-debug-sections=zlib-gnu a.out", ".", "none", "/bin/a.out", true },
+	{ "objcopy --compress-debug-sections=zstd a.out", ".", "none", "/bin/a.out", true },
+};
+
+START_TEST(files_are_found)
+{
+	struct folder f;
+	struct asked a;
+	build(&f, found[_i].script);
+	const struct fw_symbol_file *r = ask(&f, found[_i].below, found[_i].sysroot,
+					     found[_i].recorded, &a);
+	ck_assert_msg(r->status == FW_SYMBOLS_LOADED, "%s: %d %s", found[_i].script, r->status,
+		      r->message);
+	ck_assert_msg(has_lines(r->image) == found[_i].lines, "%s", found[_i].script);
+	done(&f, &a);
+}
+END_TEST
+
+static const struct {
+	const char *script, *below, *sysroot, *recorded;
+	enum fw_symbol_status status;
+	const char *message;
+} refused[] = {
+	{ "rm a.out", ".", "none", "/bin/a.out", FW_SYMBOLS_MISSING, "" },
+	{ "mkdir -p r && mv a.out r", "", "none", "/r/../r/a.out", FW_SYMBOLS_MISSING, "" },
+	{ "mkdir -p r/bin && echo 'int main() { return 1; }' > b.c && gcc -o r/bin/a.out b.c "
+	  "-Wl,--build-id=0x000102030405060708090a0b0c0d0e0f && rm a.out", "", "r", "/bin/a.out",
+	  FW_SYMBOLS_MISMATCH,
+	  "its build id gives id 03020100050407060809" "0A0B0C0D0E0F0, the module has id " },
+	{ "mv a.out q && truncate -s 70 q", ".", "none", "/bin/a.out", FW_SYMBOLS_MISSING, "" },
+};
+
+START_TEST(other_files_are_not_taken)
+{
+	struct folder f;
+	struct asked a;
+	char want[256];
+	build(&f, refused[_i].script);
+	const struct fw_symbol_file *r = ask(&f, refused[_i].below, refused[_i].sysroot,
+					     refused[_i].recorded, &a);
+	ck_assert_int_eq(r->status, refused[_i].status);
+	snprintf(want, sizeof(want), "%s%s", refused[_i].message,
+		 refused[_i].message[0] ? a.id.text : "");
+	ck_assert_str_eq(r->message, want);
+	done(&f, &a);
+}
+END_TEST
+
+START_TEST(a_symbol_file_wins_over_elf)
+{
+	struct folder f;
+	struct asked a;
+	char text[256];
+	build(&f, "true");
+	struct fw_elf *elf;
+	ck_assert_int_eq(fw_elf_open(folder_path(&f, "whole"), &elf, NULL), FW_OK);
+	snprintf(text, sizeof(text), "MODULE Linux x86_64 %s a.out\nPUBLIC 1 0 from_sym\n",
+		 fw_elf_debug_id(elf)->text);
+	fw_elf_close(elf);
+	folder_write(&f, "z.sym", text, strlen(text));
+	const struct fw_symbol_file *r = ask(&f, ".", "none", "/bin/a.out", &a);
+	ck_assert_int_eq(r->status, FW_SYMBOLS_LOADED);
+	ck_assert_str_eq(r->path + strlen(r->path) - 6, "/z.sym");
+	done(&f, &a);
+}
+END_TEST
+
+Suite *elf_search_suite(void)
+{
+	Suite *s = suite_create("elf_search");
+	TCase *tc = tcase_create("elf_search");
+	tcase_set_timeout(tc, 60);
+	tcase_add_loop_test(tc, files_are_found, 0, sizeof(found) / sizeof(*found));
+	tcase_add_loop_test(tc, other_files_are_not_taken, 0, sizeof(refused) / sizeof(*refused));
+	tcase_add_test(tc, a_symbol_file_wins_over_elf);
+	suite_add_tcase(s, tc);
+	return s;
+}
