@@ -1,6 +1,7 @@
 #include "symfiles/elf_search.h"
 
 #include <elf.h>
+#include <dirent.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -103,6 +104,43 @@ static bool stays_below(const char *path)
 	return true;
 }
 
+/** Bytes of a library's name before its version: "libc" of libc.so.6 and libc-2.36.so. */
+static size_t stem_of(const char *name)
+{
+	size_t n = strcspn(name, ".");
+	const char *dash = memchr(name, '-', n);
+	while (dash != NULL && !(dash[1] >= '0' && dash[1] <= '9'))
+		dash = memchr(dash + 1, '-', n - (size_t)(dash + 1 - name));
+	return dash == NULL ? n : (size_t)(dash - name);
+}
+
+/**
+ * A library is recorded by its full version's name; a root that was copied has it
+ * by its soname perhaps. The id decides among the few of the same stem.
+ */
+static bool take_renamed(struct finder *f, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	size_t stem = stem_of(slash + 1);
+	struct path dir, p;
+	unsigned left = FW_MAX_RENAMED;
+	bool done = false;
+	if (stem < 4 || strstr(slash, ".so") == NULL ||
+	    !path_print(&dir, "%.*s", (int)(slash - path), path))
+		return false;
+	DIR *d = opendir(dir.s);
+	for (struct dirent *e; d != NULL && !done && left > 0 && (e = readdir(d)) != NULL;) {
+		if (strncmp(e->d_name, slash + 1, stem) != 0 || stem_of(e->d_name) != stem ||
+		    strstr(e->d_name, ".so") == NULL || !path_print(&p, "%s/%s", dir.s, e->d_name))
+			continue;
+		left--;
+		done = take(f, p.s, false);
+	}
+	if (d != NULL)
+		closedir(d);
+	return done;
+}
+
 /*
  * DIR/<recorded path>. Where /lib is a link to /usr/lib a path is recorded in either
  * way, and a root copied from elsewhere may have the other.
@@ -119,10 +157,13 @@ static bool take_recorded(struct finder *f, const char *dir, bool tell)
 		return false;
 	if (path_print(&p, "%s/%s", dir, name.s) && take(f, p.s, tell))
 		return true;
-	if (strncmp(name.s, usr, sizeof(usr) - 1) == 0)
-		return path_print(&p, "%s/%s", dir, name.s + sizeof(usr) - 1) &&
-		       take(f, p.s, tell);
-	return path_print(&p, "%s/usr/%s", dir, name.s) && take(f, p.s, tell);
+	if (tell && take_renamed(f, p.s))
+		return true;
+	bool below_usr = strncmp(name.s, usr, sizeof(usr) - 1) == 0;
+	if (!(below_usr ? path_print(&p, "%s/%s", dir, name.s + sizeof(usr) - 1) :
+			  path_print(&p, "%s/usr/%s", dir, name.s)))
+		return false;
+	return take(f, p.s, tell) || (tell && take_renamed(f, p.s));
 }
 
 static bool take_below(struct finder *f, struct fw_root *root)

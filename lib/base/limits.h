@@ -45,6 +45,7 @@ enum {
 	FW_LOADER_WALL_SECONDS = 180,
 	FW_MAX_MANGLED = 16384,		// bytes of a name that is demangled
 	FW_MAX_DEMANGLED = 65536,	// bytes that it may become
+	FW_MAX_RENAMED = 64,		// files of one library's stem in its folder that are looked at
 	FW_MAX_IDENT = 64,		// characters of a debug or code id
 
 	// walking
