@@ -51,7 +51,10 @@ enum {
 	// walking
 	FW_MAX_FRAMES = 1048576,	// of one thread
 	FW_MAX_REPORT_FRAMES = 4194304,	// of one report
+	FW_MAX_REGISTER_FRAMES = 131072,	// of one report with every frame's registers, and half
+						// of them of one thread: 520 bytes each
 	FW_MAX_WALK_SECONDS = 20,	// of one thread
+	FW_MAX_REPORT_SECONDS = 120,	// of all threads, symbols read on the way included
 	FW_ENTRY_SIZE = 64,		// bytes of a _start whose end no symbol tells
 	FW_MAX_STACK_SWITCHES = 64,	// signals from one stack to another in one walk
 	FW_SCAN_WORDS = 40,

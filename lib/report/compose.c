@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <xxhash.h>
 
@@ -135,15 +136,20 @@ static uint64_t hash_stack(const struct fw_report *r, const struct fw_walk_resul
 	return hash;
 }
 
+static uint64_t max_frames(const struct fw_report *r)
+{
+	return r->private->options.registers ? FW_MAX_REGISTER_FRAMES : FW_MAX_REPORT_FRAMES;
+}
+
 /** Copy a walk into the thread, within the report's cap on frames. */
 static enum fw_code keep_walk(struct fw_report *r, struct fw_report_thread *t,
 			      const struct fw_walk_result *result, uint64_t *total)
 {
 	struct fw_arena *a = &r->private->arena;
-	size_t n = result->frames.count;
-	if (n > FW_MAX_REPORT_FRAMES - *total) {
-		r->frames_dropped += n - (FW_MAX_REPORT_FRAMES - *total);
-		n = FW_MAX_REPORT_FRAMES - *total;
+	size_t n = result->frames.count, room = max_frames(r) - *total;
+	if (n > room) {
+		r->frames_dropped += n - room;
+		n = room;
 	}
 	*total += n;
 	t->num_frames = (uint32_t)n;
@@ -220,8 +226,11 @@ static enum fw_code walk_one(struct fw_report *r, struct fw_walker **walker, uin
 			     struct fw_walk_result *result, struct fw_error *err)
 {
 	const struct fw_walk_source source = { r, image_of, code_of, entry_of };
+	const struct fw_report_options *o = &r->private->options;
 	const struct fw_walk_options options = {
-		r->private->options.max_frames, r->private->options.registers,
+		o->registers && o->max_frames > FW_MAX_REGISTER_FRAMES / 2 ?
+			FW_MAX_REGISTER_FRAMES / 2 : o->max_frames,
+		o->registers,
 	};
 	for (;;) {
 		enum fw_code code = FW_OK;
@@ -239,17 +248,43 @@ static enum fw_code walk_one(struct fw_report *r, struct fw_walker **walker, uin
 	}
 }
 
+/** A thread of a report that is full already: walking it could take ages and show nothing. */
+static enum fw_code leave_out(struct fw_report *r, struct fw_report_thread *t, bool late)
+{
+	t->frames = fw_arena_array(&r->private->arena, 1, sizeof(*t->frames));
+	t->stop = FW_STOP_LIMIT;
+	t->stop_detail = late ? "the report's limit of time" : "the report's limit of frames";
+	return t->frames == NULL ? FW_NO_MEMORY : FW_OK;
+}
+
+static bool out_of_time(const struct timespec *start)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec - start->tv_sec > FW_MAX_REPORT_SECONDS;
+}
+
 static enum fw_code walk_threads(struct fw_report *r, struct fw_error *err)
 {
+	struct timespec start;
 	struct fw_walk_result result = { 0 };
 	struct fw_walker *walker = NULL;
 	enum fw_code code = FW_OK;
 	uint64_t total = 0;
+	bool late = false;
+	clock_gettime(CLOCK_MONOTONIC, &start);
 	// The crashing thread first: the cap on frames is never at its expense.
 	for (int64_t n = -1; n < (int64_t)r->num_threads && code == FW_OK; n++) {
 		int64_t i = n < 0 ? r->crashing : n;
 		if (i < 0 || (n >= 0 && i == r->crashing))
 			continue;
+		late = late || out_of_time(&start);
+		if (late || total == max_frames(r)) {
+			code = leave_out(r, &r->threads[i], late);
+			if (code != FW_OK)
+				fw_fail(err, code, NULL, "out of memory");
+			continue;
+		}
 		code = walk_one(r, &walker, r->threads[i].index, &result, err);
 		if (code == FW_OK) {
 			code = keep_walk(r, &r->threads[i], &result, &total);

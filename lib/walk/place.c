@@ -3,8 +3,13 @@
 const struct fw_image *fw_walk_image(struct fw_walker *w, uint32_t module)
 {
 	if (!w->image_asked[module]) {
+		const struct fw_image *image = w->source.image(w->source.context, module);
 		w->image_asked[module] = 1;
-		w->images[module] = w->source.image(w->source.context, module);
+		w->images[module] = image;
+		// modules of one name and id in a row count once
+		if (image != NULL && (w->num_loaded == 0 ||
+				      w->images[w->loaded[w->num_loaded - 1]] != image))
+			w->loaded[w->num_loaded++] = module;
 	}
 	return w->images[module];
 }

@@ -381,9 +381,9 @@ enum fw_code fw_walk_thread(struct fw_walker *w, uint32_t index, struct fw_walk_
 		else
 			r->stop = fw_walk_step(w);
 	}
-	for (uint32_t i = 0; i < w->snapshot->num_modules; i++)
-		if (w->images[i] != NULL && atomic_load(&w->images[i]->corrupt))
-			r->corrupt_module = i;
+	for (uint32_t i = 0; i < w->num_loaded; i++)
+		if (atomic_load(&w->images[w->loaded[i]]->corrupt))
+			r->corrupt_module = w->loaded[i];
 	return FW_OK;
 }
 
@@ -431,8 +431,10 @@ enum fw_code fw_walker_create(const struct fw_snapshot *snapshot,
 	if (w != NULL) {
 		w->images = calloc(n + 1, sizeof(*w->images));
 		w->image_asked = calloc(n + 1, 1);
+		w->loaded = calloc(n + 1, sizeof(*w->loaded));
 	}
-	if (w == NULL || w->images == NULL || w->image_asked == NULL) {
+	if (w == NULL || w->images == NULL || w->image_asked == NULL ||
+	    w->loaded == NULL) {
 		fw_walker_destroy(w);
 		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 	}
@@ -458,5 +460,6 @@ void fw_walker_destroy(struct fw_walker *w)
 		return;
 	free(w->images);
 	free(w->image_asked);
+	free(w->loaded);
 	free(w);
 }

@@ -47,6 +47,7 @@ struct fw_walker {
 	struct fw_walk_result *result;
 	const struct fw_image **images;	// per module, once asked for
 	uint8_t *image_asked;
+	uint32_t *loaded, num_loaded;	// modules that have an image, for looks at its health
 };
 
 /** Code that may hold a pc: what locate says of an address. */
