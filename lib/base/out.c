@@ -199,12 +199,20 @@ static void escape_bytes(struct fw_out *o, const char *s, size_t n)
 	}
 }
 
-/** Is the well-formed sequence a C0 or C1 control or DEL? */
+/**
+ * Is the well-formed sequence a C0 or C1 control, DEL, a line separator or what
+ * turns the direction of writing (U+200E, 200F, 2028 to 202E, 2066 to 2069)?
+ */
 static bool is_control(const char *s, int length)
 {
 	uint8_t c = (uint8_t)s[0];
 	if (length == 1)
 		return c < 0x20 || c == 0x7f;
+	if (length == 3 && c == 0xe2) {
+		uint8_t d = (uint8_t)s[1], e = (uint8_t)s[2];
+		return d == 0x80 ? e == 0x8e || e == 0x8f || (e >= 0xa8 && e <= 0xae)
+				 : d == 0x81 && e >= 0xa6 && e <= 0xa9;
+	}
 	return c == 0xc2 && (uint8_t)s[1] < 0xa0;
 }
 
