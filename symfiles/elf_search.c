@@ -166,6 +166,21 @@ static bool take_recorded(struct finder *f, const char *dir, bool tell)
 	return take(f, p.s, tell) || (tell && take_renamed(f, p.s));
 }
 
+/** The program interpreter's fixed places, whatever path it was mapped by. */
+static bool take_interpreter(struct finder *f, const char *dir)
+{
+	static const char *const folders[] = { "lib64", "lib" };
+	struct path p;
+	if (strncmp(f->w->name, "ld", 2) != 0)
+		return false;
+	for (unsigned i = 0; i < 2; i++) {
+		if (path_print(&p, "%s/%s/%s", dir, folders[i], f->w->name) &&
+		    take(f, p.s, false))
+			return true;
+	}
+	return false;
+}
+
 static bool take_below(struct finder *f, struct fw_root *root)
 {
 	struct fw_index_hit hit;
@@ -194,8 +209,9 @@ bool fw_elf_find(const struct fw_elf_places *places, const struct fw_wanted *w,
 		else if (root->kind == FW_ROOT_FILE)
 			take(&f, root->path, false);
 	}
-	if (ret->elf == NULL && places->sysroot != NULL)
-		take_recorded(&f, places->sysroot, places->sysroot[0] != '\0');
+	if (ret->elf == NULL && places->sysroot != NULL &&
+	    !take_recorded(&f, places->sysroot, places->sysroot[0] != '\0'))
+		take_interpreter(&f, places->sysroot);
 	return ret->elf != NULL || ret->debug != NULL;
 }
 

@@ -100,6 +100,10 @@ static const struct {
 	{ "mkdir -p r/usr/bin && mv a.out r/usr/bin", "", "r", "/usr/bin/a.out", true },
 	{ "mkdir -p r/bin && mv a.out r/bin", "", "r", "/usr/bin/a.out", true },
 	{ "mkdir -p r/usr/bin && mv a.out r/usr/bin", "", "r", "/bin/a.out (deleted)", true },
+	// a copy by its soname; the interpreter's own place
+	{ "mkdir -p r/usr/lib && mv a.out r/usr/lib/libx.so.6 && cp whole r/usr/lib/libx.so.5 && "
+	  "truncate -s 80 r/usr/lib/libx.so.5", "", "r", "/usr/lib/libx.so.6.0.30", true },
+	{ "mkdir -p r/lib64 && mv a.out r/lib64/ld-x.so.2", "", "r", "/usr/lib/x/ld-x.so.2", true },
 	// .build-id trees
 	{ "mkdir -p .build-id/xx && " KEEP "d && " STRIP " && id=" ID " && mkdir -p "
 	  ".build-id/${id%${id#??}} && mv d .build-id/${id%${id#??}}/${id#??}.debug",
