@@ -109,6 +109,23 @@ FW_MUST_CHECK enum fw_code fw_cfi_add_row(struct fw_cfi_builder *b, const struct
 FW_MUST_CHECK enum fw_code fw_cfi_append(struct fw_cfi_builder *b, uint32_t address,
 					 uint32_t row);
 
+/** fw_cfi_append() for callers that append by the million rows that they know to exist. */
+static inline enum fw_code fw_cfi_append_inline(struct fw_cfi_builder *b, uint32_t address,
+						uint32_t row)
+{
+	const size_t n = b->page_addr.count;
+	if (FW_UNLIKELY(address >> FW_CFI_PAGE_SHIFT != b->dir.count || address <= b->next ||
+			row == b->last_row || n == 0 || n >= b->page_addr.capacity ||
+			n >= b->page_row.capacity))
+		return fw_cfi_append(b, address, row);
+	b->page_addr.data[n] = (uint16_t)address;
+	b->page_row.data[n] = row;
+	b->page_addr.count = b->page_row.count = n + 1;
+	b->next = address;
+	b->last_row = row;
+	return FW_OK;
+}
+
 /** Close the last page; afterwards the arrays are the frozen table's. Once, and last. */
 FW_MUST_CHECK enum fw_code fw_cfi_finish(struct fw_cfi_builder *b);
 

@@ -17,20 +17,6 @@ enum {
 	AUGMENTATION = 16,	// letters of an augmentation; five are known
 };
 
-uint64_t fw_cursor_word_(struct fw_cursor *c, unsigned bytes)
-{
-	uint64_t v = 0;
-	if ((uint64_t)(c->end - c->p) < bytes) {
-		c->bad = true;
-		return 0;
-	}
-	const bool big = c->swap != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	for (unsigned i = 0; i < bytes; i++)
-		v |= (uint64_t)c->p[big ? bytes - 1 - i : i] << (i * 8);
-	c->p += bytes;
-	return v;
-}
-
 uint64_t fw_cursor_uleb_slow_(struct fw_cursor *c)
 {
 	uint64_t v = 0;

@@ -463,7 +463,7 @@ static inline enum fw_code emit(struct run *r)
 			return rc;
 	}
 	uint64_t at = r->at > r->from ? r->at : r->from;
-	return fw_cfi_append(d->rows, (uint32_t)at, d->row_of.data[r->state]);
+	return fw_cfi_append_inline(d->rows, (uint32_t)at, d->row_of.data[r->state]);
 }
 
 /** How far an advance goes; false: @p op is none. */
@@ -511,12 +511,61 @@ static inline enum fw_code advance(struct run *r, uint64_t bytes, bool *at_end)
 	return rc;
 }
 
+/*
+ * The three operations that nearly all are (advance_loc, offset, def_cfa_offset),
+ * with operands of one byte, steps that are remembered and rows that
+ * exist; up to the first that is anything else.
+ */
+static void run_common(struct run *r)
+{
+	struct fw_dwarf_decoder *const d = r->d;
+	const struct fw_cie *const cie = r->cie;
+	const uint64_t key_ra = (uint64_t)(cie->ra_reg & 63) << KEY_RA, from = r->from, end = r->end;
+	const uint64_t mask = (UINT64_C(1) << KEY_OP) - 1;
+	const uint8_t *p = r->c.p;
+	uint64_t state = r->state, at = r->at;
+	while (r->c.end - p >= 2) {
+		const uint64_t op = *p, high = op & 0xc0;
+		uint64_t key = state << KEY_STATE | key_ra;
+		if (high == CFA_ADVANCE_LOC) {
+			const uint32_t row = d->row_of.data[state];
+			const uint64_t bytes = (op & 0x3f) * cie->code_align;
+			if (FW_UNLIKELY(row == 0 || bytes == 0 || bytes >= end - at || at < from ||
+					fw_cfi_append_inline(d->rows, (uint32_t)at, row)))
+				break;	// an append that failed is tried again, and fails
+			at += bytes;
+			p++;
+			continue;
+		}
+		if (FW_UNLIKELY(p[1] & 0x80))
+			break;
+		if (high == CFA_OFFSET)
+			key |= op << KEY_OP | ((uint64_t)((int64_t)p[1] * cie->data_align) & mask);
+		else if (op == CFA_DEF_CFA_OFFSET)
+			key |= op << KEY_OP | p[1];
+		else
+			break;
+		const struct step *s = memo_of(d, key);
+		if (FW_UNLIKELY(s->key != key))
+			break;
+		state = s->next;
+		p += 2;
+	}
+	r->c.p = p;
+	r->state = (uint32_t)state;
+	r->at = at;
+}
+
 static enum fw_code run(struct run *r)
 {
 	const uint32_t code_align = r->cie->code_align;
 	bool at_end = false;
 	enum fw_code rc = FW_OK;
-	while (!rc && r->c.p != r->c.end && !at_end) {
+	while (!rc && !at_end) {
+		if (!r->is_cie)
+			run_common(r);
+		if (r->c.p == r->c.end)
+			break;
 		const uint8_t op = *r->c.p++;
 		uint64_t n;
 		if ((op & 0xc0) == CFA_ADVANCE_LOC) {

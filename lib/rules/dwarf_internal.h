@@ -1,6 +1,8 @@
 #ifndef FW_RULES_DWARF_INTERNAL_H
 #define FW_RULES_DWARF_INTERNAL_H
 
+#include <string.h>
+
 #include "lib/rules/dwarf_cfi.h"
 
 /** Reads forward through a section; `bad` stays set once anything was missing. */
@@ -19,7 +21,32 @@ static inline uint8_t fw_cursor_u8(struct fw_cursor *c)
 }
 
 /** An unsigned word of 1, 2, 4 or 8 bytes. */
-uint64_t fw_cursor_word_(struct fw_cursor *c, unsigned bytes);
+static inline uint64_t fw_cursor_word_(struct fw_cursor *c, unsigned bytes)
+{
+	uint16_t v16;
+	uint32_t v32;
+	uint64_t v64;
+	if (FW_UNLIKELY((uint64_t)(c->end - c->p) < bytes)) {
+		c->bad = true;
+		return 0;
+	}
+	const uint8_t *p = c->p;
+	c->p += bytes;
+	switch (bytes) {
+	case 2:
+		memcpy(&v16, p, sizeof(v16));
+		return c->swap ? __builtin_bswap16(v16) : v16;
+	case 4:
+		memcpy(&v32, p, sizeof(v32));
+		return c->swap ? __builtin_bswap32(v32) : v32;
+	case 8:
+		memcpy(&v64, p, sizeof(v64));
+		return c->swap ? __builtin_bswap64(v64) : v64;
+	default:
+		return *p;
+	}
+}
+
 uint64_t fw_cursor_uleb_slow_(struct fw_cursor *c);
 int64_t fw_cursor_sleb_(struct fw_cursor *c);
 
