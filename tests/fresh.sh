@@ -52,12 +52,14 @@ echo "== make demo printed"
 sed -n '/framewalk stack/,$p' "$root/srv/demo.log" | head -n "${LINES_SHOWN:-60}"
 echo
 echo "== make check printed"
-tail -n 5 "$root/srv/check.log"
+grep -E '^([0-9]+ passed|.*: not ok)' "$root/srv/check.log"
 read -r demo < "$root/srv/demo.status"
 read -r check < "$root/srv/check.status"
 echo "== make demo: status $demo, make check: status $check"
 if [ "$demo" -ne 0 ] || [ "$check" -ne 0 ]; then
 	[ "$demo" -eq 0 ] || tail -n 30 "$root/srv/demo.log"
-	[ "$check" -eq 0 ] || grep -E '^(not ok|#|.*[Ee]rror|make)' "$root/srv/check.log" | tail -n 40
+	[ "$check" -eq 0 ] || for tap in "$root"/srv/framewalk/build/tap/*.tap; do
+		grep -B 12 '^not ok' "$tap"
+	done
 	exit 1
 fi
