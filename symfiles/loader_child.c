@@ -140,9 +140,9 @@ static bool enter_sandbox(void)
 	}
 	// signals only to itself: abort()
 	ok = ok && seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-				    SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid())) == 0;
+				    SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0)) == 0;
 	ok = ok && seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
-				    SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH)) == 0;	// fstat()
+				    SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH, 0)) == 0;	// fstat()
 	const int maps[] = { SCMP_SYS(mmap), SCMP_SYS(mprotect) };
 	for (unsigned i = 0; i < 2; i++)
 		ok = ok && seccomp_rule_add(f, SCMP_ACT_ALLOW, maps[i], 1,
