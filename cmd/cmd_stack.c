@@ -38,6 +38,19 @@ static bool check_combination(const struct fw_args *args, enum fw_format format)
 	return false;
 }
 
+/** Replacing the capture by its own report would lose the crash. */
+static bool is_input(const char *path, const struct fw_inputs *in)
+{
+	struct stat out, st;
+	if (path == NULL || stat(path, &out) != 0)
+		return false;
+	for (size_t i = 0; i < in->list.count; i++)
+		if (stat(in->list.data[i].path, &st) == 0 && st.st_dev == out.st_dev &&
+		    st.st_ino == out.st_ino)
+			return true;
+	return false;
+}
+
 static bool check_inputs(const struct fw_args *args, const struct fw_inputs *in,
 			 enum fw_format format)
 {
@@ -46,6 +59,11 @@ static bool check_inputs(const struct fw_args *args, const struct fw_inputs *in,
 		stdins += strcmp(args->operands.data[i], "-") == 0;
 	if (stdins > 1) {
 		fw_usage(args->command->name, "standard input can be read only once");
+		return false;
+	}
+	if (is_input(args->value[FW_OPT_OUTPUT].text, in)) {
+		fw_usage(args->command->name, "--output would replace a capture: '%.200s'",
+			 args->value[FW_OPT_OUTPUT].text);
 		return false;
 	}
 	if (in->several && (format == FW_FORMAT_JSON || format == FW_FORMAT_MACHINE)) {
