@@ -7,6 +7,7 @@ CC ?= cc
 CFLAGS ?= -O2 -g
 prefix ?= /usr/local
 bindir ?= $(prefix)/bin
+libexecdir ?= $(prefix)/libexec
 datadir ?= $(prefix)/share
 mandir ?= $(datadir)/man
 # Real captures with known answers, kept outside this repository; tests that
@@ -123,6 +124,7 @@ bashcompdir ?= $(datadir)/bash-completion/completions
 zshcompdir ?= $(datadir)/zsh/site-functions
 fishcompdir ?= $(datadir)/fish/vendor_completions.d
 INSTALLED = $(bindir)/framewalk $(mandir)/man1/framewalk.1 $(datadir)/framewalk/framewalk.schema.json \
+	$(libexecdir)/framewalk/addr2line $(libexecdir)/framewalk/llvm-symbolizer \
 	$(bashcompdir)/framewalk $(zshcompdir)/_framewalk $(fishcompdir)/framewalk.fish
 
 # The completions are what the built program prints; cross builds name one that runs here.
@@ -130,6 +132,8 @@ RUN_FRAMEWALK ?= $(O)/framewalk
 install: all ## program, man page, completions and schema: prefix=/usr/local DESTDIR=
 	install -d $(addprefix $(DESTDIR),$(dir $(INSTALLED)))
 	install -m 755 $(O)/framewalk $(DESTDIR)$(bindir)/framewalk
+	ln -sf $(bindir)/framewalk $(DESTDIR)$(libexecdir)/framewalk/addr2line
+	ln -sf $(bindir)/framewalk $(DESTDIR)$(libexecdir)/framewalk/llvm-symbolizer
 	sed 's|/usr/local/share|$(datadir)|' cmd/framewalk.1 > $(O)/framewalk.1
 	install -m 644 $(O)/framewalk.1 $(DESTDIR)$(mandir)/man1/framewalk.1
 	install -m 644 cmd/framewalk.schema.json $(DESTDIR)$(datadir)/framewalk/framewalk.schema.json

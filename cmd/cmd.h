@@ -18,8 +18,15 @@ enum fw_exit {
 int fw_cmd_stack(const struct fw_args *args);
 int fw_cmd_rules(const struct fw_args *args);
 int fw_cmd_inspect(const struct fw_args *args);
+int fw_cmd_addr(const struct fw_args *args);
+int fw_cmd_syms(const struct fw_args *args);
 int fw_cmd_help(const struct fw_args *args);
 int fw_cmd_completion(const struct fw_args *args);
+
+/** Are we called by the name of another tool? Its main function, or NULL. */
+int (*fw_protocol_of(const char *argv0))(int argc, char **argv);
+int fw_protocol_addr2line(int argc, char **argv);
+int fw_protocol_symbolizer(int argc, char **argv);
 
 // Messages, one line each on standard error, written with one write(2) so that
 // lines of several threads never mix. Control bytes are escaped. Any thread.

@@ -45,6 +45,8 @@ static void bash_reply(struct fw_out *out, enum fw_complete complete, const char
 	switch (complete) {
 	case FW_COMPLETE_FILES:
 		fw_out_lit(out, "_framewalk_files -f");
+		if (words != NULL)
+			fw_out_printf(out, "; COMPREPLY+=($(compgen -W '%s' -- \"$cur\"))", words);
 		break;
 	case FW_COMPLETE_DIRS:
 		fw_out_lit(out, "_framewalk_files -d");

@@ -108,6 +108,12 @@ int main(int argc, char **argv)
 
 	if (fw_loader_is_child(argc, argv))
 		return fw_loader_main(argc, argv);
+	int (*tool)(int, char **) = argc > 0 ? fw_protocol_of(argv[0]) : NULL;
+	if (tool != NULL) {
+		fill_standard_fds();
+		set_signals();
+		return tool(argc, argv);
+	}
 	fill_standard_fds();
 	set_signals();
 

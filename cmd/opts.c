@@ -8,12 +8,15 @@
 
 enum { EVERY = (1 << FW_COMMAND_COUNT) - 1 };
 
-#define SYMFILE_USERS (ON(STACK) | ON(RULES))
-#define REPORTERS (ON(STACK) | ON(RULES) | ON(INSPECT))
+#define SYMFILE_USERS (ON(STACK) | ON(RULES) | ON(ADDR))
+#define REPORTERS (ON(STACK) | ON(RULES) | ON(INSPECT) | ON(ADDR) | ON(SYMS))
 
 const struct fw_opt fw_opts[FW_OPT_COUNT] = {
+	[FW_OPT_EXE] = { FW_OPT_EXE, 'e', "exe", "FILE", FW_TYPE_TEXT,
+		FW_COMPLETE_FILES, .commands = ON(ADDR),
+		.help = "the ELF or symbol file that the addresses are of" },
 	[FW_OPT_SYMBOLS] = { FW_OPT_SYMBOLS, 's', "symbols", "PATH", FW_TYPE_TEXT,
-		FW_COMPLETE_FILES, .repeats = true, .commands = ON(STACK),
+		FW_COMPLETE_FILES, .repeats = true, .commands = ON(STACK) | ON(ADDR) | ON(SYMS),
 		.help = "symbols: a store (name/ID/name.sym), one file, or any folder of\n"
 			"symbol files (.sym, .sym.gz, .sym.zst), programs, libraries and\n"
 			"debug files; repeatable, the first match wins" },
@@ -22,7 +25,7 @@ const struct fw_opt fw_opts[FW_OPT_COUNT] = {
 		.help = "programs and libraries lie at their recorded paths below DIR,\n"
 			"debug files in DIR/usr/lib/debug (default: /)" },
 	[FW_OPT_FORMAT] = { FW_OPT_FORMAT, 0, "format", "FORMAT", FW_TYPE_CHOICE,
-		FW_COMPLETE_WORDS, "text json ndjson machine", .commands = ON(STACK),
+		FW_COMPLETE_WORDS, "text json ndjson machine", .commands = ON(STACK) | ON(ADDR),
 		.help = "text (default), json, ndjson (one object a line and a capture)\n"
 			"or machine (Breakpad's -m lines)" },
 	[FW_OPT_JSON] = { FW_OPT_JSON, 0, "json", .commands = REPORTERS,
@@ -32,9 +35,15 @@ const struct fw_opt fw_opts[FW_OPT_COUNT] = {
 	[FW_OPT_OUTPUT] = { FW_OPT_OUTPUT, 'o', "output", "FILE", FW_TYPE_TEXT,
 		FW_COMPLETE_FILES, .commands = REPORTERS,
 		.help = "write to FILE, which is replaced only when all is written" },
+	[FW_OPT_STORE] = { FW_OPT_STORE, 0, "store", "DIR", FW_TYPE_TEXT,
+		FW_COMPLETE_DIRS, .commands = ON(SYMS),
+		.help = "dump: write DIR/name/ID/name.sym for each file" },
+	[FW_OPT_NO_DEMANGLE] = { FW_OPT_NO_DEMANGLE, 0, "no-demangle",
+		.commands = ON(SYMS) | ON(ADDR),
+		.help = "names of functions as they stand in the ELF file" },
 	[FW_OPT_JOBS] = { FW_OPT_JOBS, 'j', "jobs", "N", FW_TYPE_NUMBER,
-		.min = 1, .max = 64, .commands = ON(STACK),
-		.help = "captures worked on at once, 1 to 64 (default: one per CPU);\n"
+		.min = 1, .max = 64, .commands = ON(STACK) | ON(SYMS),
+		.help = "captures or files worked on at once, 1 to 64 (default: one per CPU);\n"
 			"the output is the same for any N" },
 	[FW_OPT_THREADS] = { FW_OPT_THREADS, 0, "threads", "WHICH", FW_TYPE_THREADS,
 		FW_COMPLETE_WORDS, "crashing all", .commands = ON(STACK),
@@ -100,6 +109,22 @@ const struct fw_command fw_commands[FW_COMMAND_COUNT] = {
 		"framewalk inspect crash.dmp\twhat is in there\n"
 		"framewalk inspect --json crash.dmp\tthe same for scripts\n",
 		FW_COMPLETE_FILES, .run = fw_cmd_inspect },
+	[FW_COMMAND_ADDR] = { FW_COMMAND_ADDR, "addr", "-e FILE [ADDRESS]...",
+		"function, inlined calls and source line of an address",
+		"ADDRESS is hexadecimal, as the file was linked; 0x may be left out. Without any,\n"
+		"they are read from standard input, one a line. Inlined calls come first.\n",
+		"framewalk addr -e ./app 0x1234\twhat is at 0x1234\n"
+		"framewalk addr -e ./app --format ndjson < addresses\tan object a line\n",
+		FW_COMPLETE_FILES, .run = fw_cmd_addr },
+	[FW_COMMAND_SYMS] = { FW_COMMAND_SYMS, "syms", "dump|check FILE...",
+		"Breakpad symbol files from ELF files; what is wrong with symbol files",
+		"dump writes each FILE, an ELF or symbol file, as a Breakpad symbol file; several\n"
+		"need --store. check reads every symbol file in a FILE or below a folder and says\n"
+		"what it holds and what is wrong with it.\n",
+		"framewalk syms dump ./app -o app.sym\tone file\n"
+		"framewalk syms dump --store ./symbols bin/*\tinto a store\n"
+		"framewalk syms check ./symbols\tis it all usable?\n",
+		FW_COMPLETE_FILES, .words = "dump check", .run = fw_cmd_syms },
 	[FW_COMMAND_HELP] = { FW_COMMAND_HELP, "help", "[COMMAND]",
 		"help on a command", "", .complete = FW_COMPLETE_COMMANDS, .run = fw_cmd_help },
 	[FW_COMMAND_COMPLETION] = { FW_COMMAND_COMPLETION, "completion", "SHELL",

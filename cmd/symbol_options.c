@@ -29,6 +29,11 @@ static char *cache_dir(const struct fw_args *args)
 
 bool fw_symbols_from_args(const struct fw_args *args, struct fw_symbols **ret)
 {
+	return fw_symbols_of_names(args, false, ret);
+}
+
+bool fw_symbols_of_names(const struct fw_args *args, bool raw_names, struct fw_symbols **ret)
+{
 	const struct fw_opt_value *size = &args->value[FW_OPT_CACHE_SIZE];
 	char *dir = cache_dir(args);
 	struct fw_error err;
@@ -38,6 +43,7 @@ bool fw_symbols_from_args(const struct fw_args *args, struct fw_symbols **ret)
 		.sysroot = args->value[FW_OPT_SYSROOT].text,
 		.cache_dir = dir,
 		.cache_size = size->set ? size->number : DEFAULT_CACHE_SIZE,
+		.raw_names = raw_names,
 	};
 
 	fw_log(FW_LOG_DEBUG, NULL, "symbol cache: %s", dir ? dir : "none");

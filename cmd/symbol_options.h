@@ -13,4 +13,7 @@
  */
 bool fw_symbols_from_args(const struct fw_args *args, struct fw_symbols **ret);
 
+/** The same, with names as they stand in ELF files when @p raw_names. */
+bool fw_symbols_of_names(const struct fw_args *args, bool raw_names, struct fw_symbols **ret);
+
 #endif

@@ -84,7 +84,7 @@ static enum fw_code intern(struct fw_dw_loader *l, struct fw_str s, uint32_t *re
 enum fw_code fw_dw_mangled_name(struct fw_dw_loader *l, struct fw_str name, uint32_t *ret)
 {
 	uint64_t key = (uintptr_t)name.s;
-	if (!fw_is_mangled(name))
+	if (l->files->raw_names || !fw_is_mangled(name))
 		return intern(l, name, ret);
 	if (fw_dw_memo_find(&l->mangled, key, ret))
 		return FW_OK;
@@ -201,7 +201,7 @@ static enum fw_code resolve(struct fw_dw_loader *l, struct fw_dw_unit *u, uint64
 		offset = at;
 	}
 	l->plain_name = u->qualifies;
-	if (name.n && u->qualifies)
+	if (name.n && u->qualifies && !l->files->raw_names)
 		return qualified_name(l, u, offset, name, ret);
 	// assemblers give mangled names as plain ones
 	return fw_dw_mangled_name(l, name, ret);

@@ -397,7 +397,7 @@ static void find_alt(const struct fw_elf_places *places, struct fw_elf *elf, con
 void fw_elf_set_key(struct fw_elf_set *set)
 {
 	const char *paths[] = { set->elf, set->debug, set->alt };
-	uint64_t h = COMPILER_VERSION;
+	uint64_t h = COMPILER_VERSION << 1 | set->raw_names;
 	set->key.dev = set->key.ino = set->key.size = 0;
 	set->key.mtime_ns = set->key.ctime_ns = 0;
 	for (unsigned i = 0; i < 3; i++) {

@@ -278,6 +278,7 @@ struct namer {
 	struct fw_builder *b;
 	FW_VEC(uint32_t) funcs;		// starts of those that have names already
 	FW_VEC(char) text;
+	bool raw_names;
 };
 
 static bool known_func(const struct namer *n, uint32_t start)
@@ -290,7 +291,7 @@ static enum fw_code name_id(struct namer *n, const struct symbol *s, uint32_t *r
 {
 	static const char at_plt[] = "@plt";
 	struct fw_str name = s->name;
-	size_t length = fw_demangle(name, n->text.data);
+	size_t length = n->raw_names ? 0 : fw_demangle(name, n->text.data);
 	if (length > 0)
 		name = (struct fw_str){ n->text.data, length };
 	if (!s->plt)
@@ -337,7 +338,7 @@ static enum fw_code write_all(struct namer *n, struct collect *c)
 
 static enum fw_code emit(struct collect *c, struct fw_builder *b)
 {
-	struct namer n = { .b = b };
+	struct namer n = { .b = b, .raw_names = c->files->raw_names };
 	enum fw_code code = FW_NO_MEMORY;
 	if (fw_vec_reserve(&n.text, FW_MAX_DEMANGLED + sizeof("@plt")) &&
 	    (b->funcs.count == 0 || fw_vec_reserve(&n.funcs, b->funcs.count))) {

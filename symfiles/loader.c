@@ -173,6 +173,8 @@ static enum fw_code spawn(struct run *r, struct fw_error *err)
 	if (memory != 0)
 		snprintf(words[n++], ARG_SIZE, "memory=%llu",
 			 (unsigned long long)(memory + r->files_bytes));
+	if (r->request->raw_names)
+		snprintf(words[n++], ARG_SIZE, "raw=1");
 	if (r->limits->trick != NULL)
 		snprintf(words[n++], ARG_SIZE, "trick=%s", r->limits->trick);
 	for (unsigned i = 0; i < n; i++)

@@ -23,6 +23,7 @@ struct child {
 	int elf, debug, alt, image, socket;
 	uint64_t cpu, memory;
 	const char *trick;
+	bool raw_names;
 	struct fw_loader_packet packet;
 	FW_VEC(struct fw_elf *) dwo;	// open until the end
 };
@@ -60,6 +61,8 @@ static bool parse(struct child *c, int argc, char **argv)
 		const char *w = argv[i];
 		if (strncmp(w, "trick=", 6) == 0)
 			c->trick = w + 6;
+		else if (strcmp(w, "raw=1") == 0)
+			c->raw_names = true;
 		else if (!descriptor(w, "elf", &c->elf) && !descriptor(w, "debug", &c->debug) &&
 			 !descriptor(w, "alt", &c->alt) && !descriptor(w, "image", &c->image) &&
 			 !descriptor(w, "socket", &c->socket) && !number(w, "cpu", &c->cpu) &&
@@ -193,7 +196,8 @@ static enum fw_code open_optional(int fd, struct fw_elf **ret, struct fw_error *
 
 static enum fw_code compile(struct child *c, struct fw_error *err)
 {
-	struct fw_elf_files files = { .open_dwo = open_dwo, .context = c };
+	struct fw_elf_files files = { .open_dwo = open_dwo, .context = c,
+				       .raw_names = c->raw_names };
 	struct fw_mini mini = { 0 };
 	struct fw_image *image;
 	enum fw_code code = open_optional(c->elf, &files.elf, err);

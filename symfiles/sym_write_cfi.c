@@ -105,6 +105,80 @@ enum fw_code fw_sym_plan_cfi(struct fw_sym_writer *w)
 	return FW_OK;
 }
 
+enum { MAX_PROGRAM_TEXT = 65536 };
+
+static bool is_word(struct fw_str s, const char *word)
+{
+	return s.n == strlen(word) && memcmp(s.s, word, s.n) == 0;
+}
+
+static bool is_number(struct fw_str s, uint64_t *ret)
+{
+	struct fw_text t = { s.s, s.s + s.n };
+	return fw_text_dec(&t, ret) && t.p == t.end;
+}
+
+/**
+ * A program as Breakpad's operators can say it, where they can: the shapes in which
+ * linkers describe a PLT, `x 15 and 11 ge 3 shl`. Other operators of DWARF stay;
+ * whoever reads them has no rule.
+ */
+static void put_program(struct fw_out *out, struct fw_str text)
+{
+	struct fw_text t = { text.s, text.s + text.n };
+	struct fw_str token, last = { "", 0 };
+	uint64_t v = 0, modulus = 0;	// of what was written last, when that is `modulus %`
+	bool pending = false;		// a number that its operator may change
+	const char *blank = "";
+	while (fw_text_token(&t, &token)) {
+		bool low_bits = pending && v < UINT32_MAX && (v & (v + 1)) == 0;
+		uint64_t next_modulus = 0;
+		if (pending && low_bits && is_word(token, "and")) {
+			next_modulus = v + 1;
+			fw_out_printf(out, "%s%llu %%", blank, (unsigned long long)next_modulus);
+		} else if (pending && v < 32 && is_word(token, "shl")) {
+			fw_out_printf(out, "%s%llu *", blank, 1ULL << v);
+		} else if (pending && v && v <= modulus && is_word(token, "ge")) {
+			fw_out_printf(out, "%s%llu + %llu /", blank,
+				      (unsigned long long)(modulus - v),
+				      (unsigned long long)modulus);
+		} else {
+			if (pending) {
+				fw_out_cstr(out, blank);
+				fw_out_str(out, last);
+				blank = " ";
+			}
+			pending = is_number(token, &v);
+			last = token;
+			if (pending)
+				continue;	// modulus: what stands before the number
+			fw_out_cstr(out, blank);
+			fw_out_str(out, token);
+		}
+		blank = " ";
+		pending = false;
+		modulus = next_modulus;
+	}
+	if (pending) {
+		fw_out_cstr(out, blank);
+		fw_out_str(out, last);
+	}
+}
+
+static void print_rule(struct fw_sym_writer *w, struct fw_rule rule)
+{
+	struct fw_out text;
+	if (rule.kind != FW_RULE_PROGRAM && rule.kind != FW_RULE_LOAD_PROGRAM) {
+		fw_rule_print(w->out, w->cpu, &w->image->programs, rule);
+		return;
+	}
+	fw_out_init_memory(&text, MAX_PROGRAM_TEXT);
+	fw_rule_print(&text, w->cpu, &w->image->programs, rule);
+	if (!text.failed)
+		put_program(w->out, (struct fw_str){ text.data, text.count });
+	fw_out_deinit(&text);
+}
+
 static void put_rule(struct fw_sym_writer *w, struct fw_rule rule)
 {
 	if (w->change_due) {
@@ -117,7 +191,7 @@ static void put_rule(struct fw_sym_writer *w, struct fw_rule rule)
 	if (rule.kind == FW_RULE_FAILED && rule.target != FW_SLOT_CFA &&
 	    rule.target != w->cpu->pc)
 		rule.kind = FW_RULE_UNDEFINED;
-	fw_rule_print(w->out, w->cpu, &w->image->programs, rule);
+	print_rule(w, rule);
 }
 
 static void put_init_rules(struct fw_sym_writer *w, uint32_t row)

@@ -46,6 +46,7 @@ struct fw_symbols {
 	struct fw_cache *cache;
 	const char *sysroot;		// "": the system's own
 	bool sysroot_given;
+	bool raw_names;
 	struct fw_symbol_file not_searched, no_memory;
 
 	pthread_mutex_t lock;		// of what follows
@@ -98,6 +99,7 @@ enum fw_code fw_symbols_create(const struct fw_symbol_options *options, struct f
 		sysroot_n--;
 	s->sysroot = keep(s, sysroot, sysroot_n);
 	s->sysroot_given = options->sysroot != NULL;
+	s->raw_names = options->raw_names;
 	if (s->num_roots < options->num_paths || s->sysroot == NULL) {
 		fw_symbols_destroy(s);
 		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
@@ -330,7 +332,7 @@ static enum fw_code compile_elf(struct fw_symbols *s, struct fw_elf_set *files,
 				struct fw_image **ret, struct fw_error *err)
 {
 	struct fw_loader_request q = { .elf = files->elf, .debug = files->debug,
-				       .alt = files->alt };
+				       .alt = files->alt, .raw_names = files->raw_names };
 	struct fw_elf_set now = *files;
 	struct fw_image *image;
 	if (s->cache)
@@ -542,7 +544,7 @@ static enum fw_code open_elf_file(struct fw_symbols *s, const char *path, bool f
 				  const struct fw_image **ret, struct fw_error *err)
 {
 	const struct fw_elf_places places = places_of(s);
-	struct fw_elf_set files = { .elf = strdup(path) };
+	struct fw_elf_set files = { .elf = strdup(path), .raw_names = s->raw_names };
 	struct fw_image *image;
 	bool from_cache;
 	enum fw_code code;

@@ -1,6 +1,6 @@
 # The man page names every command, the exit statuses and the variables that are read.
 page=${CASES%/tests/cli}/cmd/framewalk.1
-for word in stack rules inspect help XDG_CACHE_HOME HOME NO_COLOR ndjson machine; do
+for word in stack rules inspect addr syms help XDG_CACHE_HOME HOME NO_COLOR ndjson machine; do
 	grep -q -w -e "$word" "$page" || echo "not in the man page: $word"
 done
 awk '/^\.SH "EXIT STATUS"/ { on = 1; next } /^\.SH/ { on = 0 } on && /^\.B [0-9]$/ { print $2 }' "$page"

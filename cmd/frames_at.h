@@ -1,0 +1,29 @@
+#ifndef FW_CMD_FRAMES_AT_H
+#define FW_CMD_FRAMES_AT_H
+
+#include "lib/base/limits.h"
+#include "lib/image/image.h"
+
+/** A function that is at work at an address, inlined into the next one. */
+struct fw_frame_at {
+	struct fw_str function;		// {NULL, 0}: not known
+	struct fw_str file;
+	uint32_t line;
+	bool have_line;
+};
+
+enum { FW_FRAMES_AT = FW_MAX_INLINE_DEPTH + 1 };
+
+/** What an image says of one address. */
+struct fw_answer_at {
+	bool known;			// there is a function or a symbol
+	bool is_public;
+	uint64_t start;			// link-time address of the function
+	uint32_t count;			// frames; 0 when not known
+	struct fw_frame_at frames[FW_FRAMES_AT];	// innermost first
+};
+
+/** Look up a link-time address. */
+void fw_frames_at(const struct fw_image *image, uint64_t address, struct fw_answer_at *ret);
+
+#endif

@@ -1,0 +1,2 @@
+. "$CASES/lib.sh"
+try syms --help
