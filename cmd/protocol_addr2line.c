@@ -83,10 +83,8 @@ static void answer(struct addr2line *a, const char *text)
 		fw_out_lit(out, "??:0\n");
 		return;
 	}
-	if (!a->inlines) {	// the line of the innermost, the name of the outermost
-		r->frames[0].function = r->frames[r->count - 1].function;
+	if (!a->inlines)
 		r->count = 1;
-	}
 	for (uint32_t i = 0; i < r->count; i++) {
 		if (i > 0 && a->pretty)
 			fw_out_lit(out, " (inlined by) ");
