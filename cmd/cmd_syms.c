@@ -83,7 +83,8 @@ static enum fw_code write_to_store(const struct dump *d, const struct fw_image *
 	char *folder = NULL, *dir = NULL, *path = NULL, *temp = NULL;
 	enum fw_code code = FW_OK;
 	if (image->debug_id.n == 0)
-		return fw_fail(err, FW_UNSUPPORTED, NULL, "it has no id, so a store has no place for it");
+		return fw_fail(err, FW_UNSUPPORTED, NULL,
+			       "it has no id, so a store has no place for it");
 	if (!is_component(name))
 		return fw_fail(err, FW_UNSUPPORTED, NULL, "its name is no file name");
 	if (asprintf(&folder, "%s/%s", d->store, name) < 0 ||
