@@ -9,7 +9,7 @@ struct recipe {
 	const char *flags;
 	const char *after;	// shell command run in the folder on ./prog; NULL: none
 	bool unit_reader;	// libdwarf can read it too
-	bool rnglistx;		// binutils up to 2.40 sees no inlined call in such lists
+	enum { ORACLE_ALL, ORACLE_PLACE, ORACLE_NONE } oracle;	// what addr2line 2.40 gets right
 };
 
 extern const struct recipe recipes[];

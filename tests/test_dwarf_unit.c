@@ -102,7 +102,7 @@ START_TEST(unit_of_an_address)
 	struct fw_builder *b;
 	struct fw_error err = { 0 };
 	uint32_t unit;
-	const struct recipe recipe = { "gcc", "-O2 -gdwarf-5", NULL, true, false };
+	const struct recipe recipe = { "gcc", "-O2 -gdwarf-5", NULL, true, ORACLE_ALL };
 	if (!compiled_make(&c, &recipe))
 		return;
 	struct fw_image *image = compiled_image(&c);
@@ -135,7 +135,7 @@ START_TEST(no_debug_information)
 	struct compiled c;
 	struct fw_dwarf_units *units;
 	struct fw_error err = { 0 };
-	const struct recipe recipe = { "gcc", "-O2 -g0", NULL, false, false };
+	const struct recipe recipe = { "gcc", "-O2 -g0", NULL, false, ORACLE_NONE };
 	if (!compiled_make(&c, &recipe))
 		return;
 	ck_assert_int_eq(fw_dwarf_units_open(&c.files, &units, &err), FW_NOT_FOUND);
