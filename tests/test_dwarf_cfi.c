@@ -330,7 +330,12 @@ END_TEST
 
 // LSB Core, "DWARF Exception Header Encoding". The section lies at 0x10000, text
 // at 0x20000, data at 0x30000; the FDE starts at 0x40000.
-static const struct { uint8_t encoding; unsigned bytes; int64_t value; bool from_here; } encodings[] = {
+static const struct {
+	uint8_t encoding;
+	unsigned bytes;
+	int64_t value;
+	bool from_here;
+} encodings[] = {
 	{ 0x00, 8, 0x40000, false }, { 0x03, 4, 0x40000, false }, { 0x04, 8, 0x40000, false },
 	{ 0x0b, 4, 0x40000, false }, { 0x1b, 4, 0x40000, true }, { 0x10, 8, 0x40000, true },
 	{ 0x2b, 4, 0x20000, false }, { 0x3b, 4, 0x10000, false }, { 0x22, 2, 0x20000 - 1, false },

@@ -179,7 +179,7 @@ static enum fw_program_result step(struct machine *m, const struct fw_op *op)
 	return FW_PROGRAM_OK;
 }
 
-/** The operations from FW_OP_PICK on. @p left is how many ops follow; *skip how many to leave out. */
+/** The operations from FW_OP_PICK on. @p left: how many ops follow; *skip: not to be run. */
 static bool stack_step(struct machine *m, const struct fw_op *op, uint32_t left, uint32_t *skip)
 {
 	uint64_t *top = m->stack + m->depth, value;	// one past it
