@@ -2,7 +2,7 @@
 # needs: python3
 . "$CASES/lib.sh"
 fixture threads
-run() { "$FRAMEWALK" stack --no-cache "$dump" -s "$symbols" "$@"; }
+run() { "$FRAMEWALK" stack --no-cache --sysroot . "$dump" -s "$symbols" "$@"; }
 run --json > a; run --format json > b; run --format ndjson > c; run --json --pretty > d
 cmp a b; cmp a c; wc -l < a
 python3 -c 'import json; print(json.load(open("a")) == json.load(open("d")))'

@@ -1,4 +1,4 @@
 # Every key of the report, inline calls and registers of the first frame.
 . "$CASES/lib.sh"
 fixture null
-"$FRAMEWALK" stack --no-cache --json --pretty "$dump" -s "$symbols"
+"$FRAMEWALK" stack --no-cache --sysroot . --json --pretty "$dump" -s "$symbols"

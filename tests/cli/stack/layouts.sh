@@ -1,7 +1,7 @@
 # Any layout of symbols, plain or packed: a store, flat names, one file each, gzip.
 . "$CASES/lib.sh"
 fixture libcall
-run() { "$FRAMEWALK" stack --no-cache --json "$@" "$dump" | sed 's/"symbol_file":"[^"]*"//g'; }
+run() { "$FRAMEWALK" stack --no-cache --sysroot . --json "$@" "$dump" | sed 's/"symbol_file":"[^"]*"//g'; }
 run -s "$symbols" > want
 mkdir flat packed store
 n=0

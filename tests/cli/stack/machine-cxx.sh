@@ -1,4 +1,4 @@
 # Names with spaces, commas and brackets; frames without one.
 . "$CASES/lib.sh"
 fixture cxx
-"$FRAMEWALK" stack --no-cache --format machine "$dump" -s "$symbols"
+"$FRAMEWALK" stack --no-cache --sysroot . --format machine "$dump" -s "$symbols"

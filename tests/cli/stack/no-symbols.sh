@@ -2,8 +2,8 @@
 . "$CASES/lib.sh"
 fixture realign
 mkdir empty
-"$FRAMEWALK" stack --no-cache --sysroot empty "$dump"
+"$FRAMEWALK" stack --no-cache --sysroot . --sysroot empty "$dump"
 echo; echo '--- an empty folder'
-"$FRAMEWALK" stack --no-cache --sysroot empty --brief "$dump" -s empty
+"$FRAMEWALK" stack --no-cache --sysroot . --sysroot empty --brief "$dump" -s empty
 echo; echo '--- the program'
-"$FRAMEWALK" stack --no-cache --sysroot empty --brief "$dump" -s "$TESTDATA/realign/bin"
+"$FRAMEWALK" stack --no-cache --sysroot . --sysroot empty --brief "$dump" -s "$TESTDATA/realign/bin"

@@ -1,4 +1,4 @@
 # The same as text.
 . "$CASES/lib.sh"
 fixture null
-"$FRAMEWALK" stack --no-cache --brief --registers "$dump" -s "$symbols"
+"$FRAMEWALK" stack --no-cache --sysroot . --brief --registers "$dump" -s "$symbols"

@@ -1,4 +1,4 @@
 # Endless recursion through two functions, folded.
 . "$CASES/lib.sh"
 fixture overflow
-"$FRAMEWALK" stack --no-cache "$dump" -s "$symbols"
+"$FRAMEWALK" stack --no-cache --sysroot . "$dump" -s "$symbols"

@@ -1,4 +1,4 @@
 # 32 bits; a frame without a name, which the PUBLIC before it does not reach.
 . "$CASES/lib.sh"
 fixture null-x86
-"$FRAMEWALK" stack --no-cache "$dump" -s "$symbols"
+"$FRAMEWALK" stack --no-cache --sysroot . "$dump" -s "$symbols"

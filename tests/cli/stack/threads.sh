@@ -2,7 +2,7 @@
 # needs: python3
 . "$CASES/lib.sh"
 fixture threads
-run() { "$FRAMEWALK" stack --no-cache --json "$dump" -s "$symbols" "$@"; }
+run() { "$FRAMEWALK" stack --no-cache --sysroot . --json "$dump" -s "$symbols" "$@"; }
 cat > show.py <<'END'
 import json, sys
 o = json.load(sys.stdin)
