@@ -82,7 +82,7 @@ static bool add_file(struct fw_snapshot *s, const struct fw_elf *elf, const char
 
 struct adoption {
 	struct fw_snapshot *s;
-	struct fw_module_info *library;	// being looked for; NULL: the program is
+	struct fw_module_info *wanted;	// being looked for; NULL: the program is
 	uint64_t dynamic;		// of the program found, 0: it is static
 };
 
@@ -114,7 +114,7 @@ static bool is_program(void *context, const char *path)
 static bool is_library(void *context, const char *path)
 {
 	struct adoption *a = context;
-	struct fw_module_info *m = a->library;
+	struct fw_module_info *m = a->wanted;
 	struct fw_str name = fw_base_name((struct fw_str){ path, strlen(path) });
 	struct fw_str want = fw_base_name(m->code_file);
 	struct fw_elf *elf;
@@ -141,8 +141,8 @@ void fw_adopt_modules(struct fw_snapshot *s, struct fw_symbols *symbols)
 	    fw_symbols_each_elf(symbols, is_program, &a) && a.dynamic != 0)
 		(void)!fw_snapshot_add_linked(s, a.dynamic, &added, NULL);
 	for (uint32_t i = 0; i < s->num_modules; i++) {
-		a.library = &s->modules[i];
-		if (a.library->debug_id.n == 0 && a.library->code_file.s != NULL)
+		a.wanted = &s->modules[i];
+		if (a.wanted->debug_id.n == 0 && a.wanted->code_file.s != NULL)
 			fw_symbols_each_elf(symbols, is_library, &a);
 	}
 }

@@ -15,7 +15,7 @@ complain() {
 
 # Fixed places of home and work folders, and what this machine is called. Short
 # names are left out: they occur in any binary.
-patterns='/root|/home/|/work/|/tmp/|/mnt/|/builds?/|/Users/|/workspace'
+patterns='/root|/home/|/wor[k]/|/tmp/|/mnt/|/builds?/|/Users/|/workspace'
 patterns="$patterns|@[a-z0-9-]+\.(com|org|net|local)"
 for name in "$(uname -n)" "$(uname -r)" "$(cat /etc/machine-id 2>/dev/null)" \
 	"${USER-}" "${LOGNAME-}" "${PWD%/testdata}"; do
