@@ -217,6 +217,8 @@ static void free_table(struct fw_dw_abbrevs *t)
 
 static bool parse(struct fw_dw_abbrevs *t, struct fw_dw_cursor *c)
 {
+	if (!fw_vec_reserve(&t->ops, 1))	// there is an array even if no DIE has attributes
+		return false;
 	for (;;) {
 		uint64_t code = fw_dw_uleb(c);
 		if (code == 0)

@@ -69,6 +69,10 @@ static enum fw_code emit_lines(struct fw_dw_loader *l, struct fw_func *f)
 		if (number == file && row_line == line)
 			continue;
 		struct fw_line e = { r->addr < f->start ? f->start : r->addr, row_line, number };
+		// one sequence ends where the next begins: that has the address
+		if (b->lines.count > f->first_line &&
+		    b->lines.data[b->lines.count - 1].addr == e.addr)
+			b->lines.count--;
 		if (!fw_vec_push(&b->lines, e))
 			return FW_NO_MEMORY;
 		file = number;

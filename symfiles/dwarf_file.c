@@ -121,7 +121,7 @@ void fw_dw_file_init(struct fw_dw_file *f, struct fw_elf *elf, bool split)
 	f->list_left = budget(f->sec[FW_DW_RANGES].size + f->sec[FW_DW_RNGLISTS].size, 16);
 }
 
-void fw_dw_file_deinit(struct fw_dw_file *f)
+void fw_dw_free_units(struct fw_dw_file *f)
 {
 	for (size_t i = 0; i < f->units.count; i++) {
 		if (f->units.data[i].scopes)
@@ -129,6 +129,11 @@ void fw_dw_file_deinit(struct fw_dw_file *f)
 		free(f->units.data[i].scopes);
 	}
 	fw_vec_deinit(&f->units);
+}
+
+void fw_dw_file_deinit(struct fw_dw_file *f)
+{
+	fw_dw_free_units(f);
 	fw_dw_free_abbrevs(f);
 }
 

@@ -184,6 +184,7 @@ static inline bool fw_dw_has(const struct fw_dw_die *die, enum fw_dw_attr attr)
 /** Sections of @p elf (may be NULL: all empty). */
 void fw_dw_file_init(struct fw_dw_file *f, struct fw_elf *elf, bool split);
 void fw_dw_file_deinit(struct fw_dw_file *f);
+void fw_dw_free_units(struct fw_dw_file *f);
 /** Headers of all units of [from, to); broken ones are counted in *bad. */
 FW_MUST_CHECK enum fw_code fw_dw_list_units(struct fw_dw_file *f, uint64_t from, uint64_t to,
 					    uint32_t *bad);

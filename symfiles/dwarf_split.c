@@ -110,9 +110,7 @@ static struct fw_dw_unit *find_in_package(struct fw_dw_loader *l,
 		return NULL;
 	read_row(&x, row, parts);
 	// one unit at a time is at hand, so the file holds only that
-	for (size_t i = 0; i < f->units.count; i++)
-		f->units.data[i].scopes = NULL;
-	f->units.count = 0;
+	fw_dw_free_units(f);
 	const struct part *info = &parts[FW_DW_INFO];
 	if (fw_dw_list_units(f, info->offset, info->offset + info->size, &bad) ||
 	    f->units.count == 0)
