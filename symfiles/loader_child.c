@@ -238,7 +238,8 @@ static bool play_trick(struct child *c)
 		i++;
 	if (strcmp(t, "eat") == 0) {
 		enum { CHUNK = 64 << 20 };
-		for (void *p; (p = malloc(CHUNK)) != NULL;)
+		// volatile: a compiler may drop an allocation that nobody looks at
+		for (void *volatile p; (p = malloc(CHUNK)) != NULL;)
 			memset(p, 1, 4096);
 		c->packet.error.code = FW_NO_MEMORY;
 		return true;
