@@ -11,19 +11,10 @@ enum {
 
 void core_note(struct fw_snapshot *s, const char *what, uint32_t index, const char *format, ...)
 {
-	if (s->num_notes < FW_MAX_SNAPSHOT_NOTES) {
-		struct fw_snapshot_note *note = &s->notes[s->num_notes];
-		if (index == CORE_NO_INDEX)
-			snprintf(note->place, sizeof(note->place), "%s", what);
-		else
-			snprintf(note->place, sizeof(note->place), "%s %u", what, index);
-		va_list args;
-		va_start(args, format);
-		vsnprintf(note->message, sizeof(note->message), format, args);
-		va_end(args);
-	}
-	if (s->num_notes < UINT32_MAX)
-		s->num_notes++;
+	va_list args;
+	va_start(args, format);
+	fw_snapshot_vnote(s, what, index, format, args);
+	va_end(args);
 }
 
 void *core_array(struct core_reader *core, uint64_t count, size_t size)

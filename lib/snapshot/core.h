@@ -26,7 +26,7 @@ enum {
 	NT_GNU_BUILD_ID = 3,
 };
 
-enum { CORE_NO_INDEX = UINT32_MAX };
+enum { CORE_NO_INDEX = FW_NO_NOTE_INDEX };
 
 /** A program header, whatever the class. */
 struct core_phdr {

@@ -65,19 +65,10 @@ static const struct stream_kind *stream_kind(uint32_t type)
 void md_note(struct md_reader *md, const char *what, uint32_t index, const char *format, ...)
 {
 	struct fw_snapshot *s = md->s;
-	if (s->num_notes < FW_MAX_SNAPSHOT_NOTES) {
-		struct fw_snapshot_note *note = &s->notes[s->num_notes];
-		if (index == MD_NO_INDEX)
-			snprintf(note->place, sizeof(note->place), "%s", what);
-		else
-			snprintf(note->place, sizeof(note->place), "%s %u", what, index);
-		va_list args;
-		va_start(args, format);
-		vsnprintf(note->message, sizeof(note->message), format, args);
-		va_end(args);
-	}
-	if (s->num_notes < UINT32_MAX)
-		s->num_notes++;
+	va_list args;
+	va_start(args, format);
+	fw_snapshot_vnote(s, what, index, format, args);
+	va_end(args);
 }
 
 void *md_array(struct md_reader *md, uint64_t count, size_t size)

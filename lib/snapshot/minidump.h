@@ -50,7 +50,7 @@ enum {	// MINIDUMP_SYSTEM_INFO.ProcessorArchitecture
 	MD_ARCH_RISCV64 = 0x8006,
 };
 
-enum { MD_NO_INDEX = UINT32_MAX };
+enum { MD_NO_INDEX = FW_NO_NOTE_INDEX };
 
 struct md_thread_key { uint32_t id, index; };
 

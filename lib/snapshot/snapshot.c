@@ -103,3 +103,18 @@ const char *fw_os_name(const struct fw_snapshot *s, char buffer[16])
 	snprintf(buffer, 16, "0x%08x", s->os_raw);
 	return buffer;
 }
+
+void fw_snapshot_vnote(struct fw_snapshot *s, const char *what, uint32_t index,
+		       const char *format, va_list args)
+{
+	if (s->num_notes < FW_MAX_SNAPSHOT_NOTES) {
+		struct fw_snapshot_note *note = &s->notes[s->num_notes];
+		if (index == FW_NO_NOTE_INDEX)
+			snprintf(note->place, sizeof(note->place), "%s", what);
+		else
+			snprintf(note->place, sizeof(note->place), "%s %u", what, index);
+		vsnprintf(note->message, sizeof(note->message), format, args);
+	}
+	if (s->num_notes < UINT32_MAX)
+		s->num_notes++;
+}

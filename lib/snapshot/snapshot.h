@@ -1,6 +1,8 @@
 #ifndef FW_SNAPSHOT_SNAPSHOT_H
 #define FW_SNAPSHOT_SNAPSHOT_H
 
+#include <stdarg.h>
+
 #include "lib/base/arena.h"
 #include "lib/base/error.h"
 #include "lib/base/file.h"
@@ -179,6 +181,14 @@ void fw_snapshot_destroy(struct fw_snapshot *s);
 /** True when the first bytes look like a capture we read (MDMP in either order, an ELF
  *  header of a core: 18 bytes). */
 bool fw_snapshot_sniff(const uint8_t *data, size_t size);
+
+#define FW_NO_NOTE_INDEX UINT32_MAX
+/**
+ * Readers: leave a note that something had to be left out, at "@p what @p index" or,
+ * with FW_NO_NOTE_INDEX, at "@p what". Past FW_MAX_SNAPSHOT_NOTES it is only counted.
+ */
+void fw_snapshot_vnote(struct fw_snapshot *s, const char *what, uint32_t index,
+		       const char *format, va_list args);
 
 /** Module that contains the address, or NULL. */
 const struct fw_module_info *fw_snapshot_module(const struct fw_snapshot *s, uint64_t address);

@@ -69,10 +69,9 @@ static enum fw_stop check_caller(struct fw_walker *w, enum fw_trust trust, uint6
 				 bool exact)
 {
 	const struct fw_cpu *cpu = w->cpu;
-	uint64_t raw = w->regs.v[cpu->pc], pc = fw_walk_code_address(w, raw);
+	uint64_t pc = fw_walk_code_address(w, w->regs.v[cpu->pc]);
 	uint64_t sp = w->regs.v[cpu->sp];
 
-	w->thumb = cpu->id == FW_CPU_ARM && (raw & 1);
 	w->regs.v[cpu->pc] = pc;
 	if (pc < FW_LOWEST_PC)
 		return fw_walk_stop(w, FW_STOP_END_OF_STACK, "return address is 0x%llx",
@@ -334,7 +333,6 @@ static bool begin(struct fw_walker *w, const struct fw_thread_info *thread)
 	r->stop_detail[0] = '\0';
 	w->memory.size = 0;
 	w->callee_params = w->next_params = w->unverified = w->stack_switches = 0;
-	w->thumb = false;
 	if (!thread->have_context) {
 		r->stop = fw_walk_stop(w, FW_STOP_NO_RULE, "no registers: %s",
 				       thread->context_error ? thread->context_error : "none captured");
@@ -444,7 +442,7 @@ enum fw_code fw_walker_create(const struct fw_snapshot *snapshot,
 	w->cpu = snapshot->cpu;
 	w->arch = arch_of(w->cpu->id);
 	w->pac_mask = w->cpu->id == FW_CPU_ARM64 ? code_address_bits(snapshot) : UINT64_MAX;
-	w->code_module = w->main_module = FW_NO_MODULE;
+	w->code_module = FW_NO_MODULE;
 	fw_memory_view_init(&w->memory, &snapshot->memory);
 	if (snapshot->have_entry) {
 		w->entry = snapshot->entry;

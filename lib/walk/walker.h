@@ -31,11 +31,9 @@ struct fw_walker {
 
 	// where the program itself starts: its function has no caller
 	uint64_t entry, entry_size;	// size 0: unknown
-	uint32_t main_module;
 	bool entry_refined, entry_asked;
 
 	uint64_t pac_mask;		// bits of a code address; all ones: nothing to strip
-	bool thumb;			// the frame's pc had the Thumb bit
 	bool have_stack;
 	uint64_t stack_start, stack_end;	// the thread's stack as far as captured
 	uint32_t unverified;		// unverified steps in a row
