@@ -4,6 +4,7 @@
 #include "lib/base/error.h"
 #include "lib/image/image.h"
 #include "symfiles/elf_file.h"
+#include "symfiles/lazy.h"
 
 /**
  * Where symbols come from: the search order over -s paths (decisions: "-s
@@ -44,7 +45,8 @@ struct fw_symbol_key {
 /** Owned by fw_symbols; stable address for its lifetime. */
 struct fw_symbol_file {
 	enum fw_symbol_status status;
-	const struct fw_image *image;	// NULL unless LOADED
+	const struct fw_image *image;	// NULL unless LOADED; with `lazy` only identity and base
+	struct fw_lazy *lazy;		// names come from there; NULL: from `image`
 	const char *path;		// file used or rejected; NULL: none
 	bool from_cache;
 	char message[256];		// cause for MISMATCH and CORRUPT, else ""
@@ -65,6 +67,13 @@ const struct fw_symbol_file *fw_symbols_look_up(struct fw_symbols *s,
 /** Look and load. Any thread; a second caller waits for the first. Never NULL. */
 const struct fw_symbol_file *fw_symbols_load(struct fw_symbols *s,
 					     const struct fw_symbol_key *key);
+
+/** The image to look names of one offset up in; NULL: there are none. Any thread. */
+static inline const struct fw_image *fw_symbol_names(const struct fw_symbol_file *file,
+						     uint32_t offset)
+{
+	return file->lazy ? fw_lazy_names(file->lazy, offset) : file->image;
+}
 
 /**
  * The image of @p file was found corrupt while in use: remove it from the cache

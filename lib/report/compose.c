@@ -38,6 +38,12 @@ static const struct fw_image *image_of(void *context, uint32_t module)
 	return r->modules[module].symbols->image;
 }
 
+static const struct fw_image *names_of(void *context, uint32_t module, uint32_t offset)
+{
+	struct fw_report *r = context;
+	return fw_symbol_names(r->modules[module].symbols, offset);
+}
+
 static bool code_of(void *context, uint32_t module, uint64_t address, uint8_t *out, uint64_t n)
 {
 	struct fw_report *r = context;
@@ -225,7 +231,7 @@ static enum fw_code select_threads(struct fw_report *r, struct fw_error *err)
 static enum fw_code walk_one(struct fw_report *r, struct fw_walker **walker, uint32_t index,
 			     struct fw_walk_result *result, struct fw_error *err)
 {
-	const struct fw_walk_source source = { r, image_of, code_of, entry_of };
+	const struct fw_walk_source source = { r, image_of, names_of, code_of, entry_of };
 	const struct fw_report_options *o = &r->private->options;
 	const struct fw_walk_options options = {
 		o->registers && o->max_frames > FW_MAX_REGISTER_FRAMES / 2 ?
@@ -370,6 +376,15 @@ static void clear_names(struct fw_report_frame *f)
 	f->num_inlines = 0;
 }
 
+static void set_names(const struct fw_report_module *m, uint64_t offset,
+		      struct fw_report_frame *f)
+{
+	const struct fw_image *names = m->symbols->image == NULL || offset > UINT32_MAX ? NULL :
+				       fw_symbol_names(m->symbols, (uint32_t)offset);
+	if (names != NULL)
+		fw_frame_names(names, offset, f->module_pc_offset, f);
+}
+
 void fw_report_frame(struct fw_report *r, const struct fw_report_thread *thread,
 		     uint32_t index, struct fw_report_frame *f)
 {
@@ -399,12 +414,11 @@ void fw_report_frame(struct fw_report *r, const struct fw_report_thread *thread,
 	uint64_t offset = frame->signal_frame ? f->module_pc_offset : f->module_offset;
 	if (m->symbols->image == NULL)
 		return;
-	fw_frame_names(m->symbols->image, offset, f->module_pc_offset, f);
+	set_names(m, offset, f);
 	if (__builtin_expect(atomic_load_explicit(&m->symbols->image->corrupt,
 						  memory_order_relaxed), 0) &&
 	    replace_image(r, frame->module)) {
 		clear_names(f);
-		if (m->symbols->image != NULL)
-			fw_frame_names(m->symbols->image, offset, f->module_pc_offset, f);
+		set_names(m, offset, f);
 	}
 }

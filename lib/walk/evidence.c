@@ -17,8 +17,10 @@ static bool starts_function(struct fw_walker *w, uint32_t module, uint64_t addre
 	uint64_t base = w->snapshot->modules[module].base, offset = address - base;
 	if (w->entry_size != 0 && address == w->entry)
 		return true;
-	const struct fw_image *image = fw_walk_image(w, module);
-	if (image == NULL || offset > UINT32_MAX)
+	if (offset > UINT32_MAX)
+		return false;
+	const struct fw_image *image = fw_walk_names(w, module, (uint32_t)offset);
+	if (image == NULL)
 		return false;
 	const struct fw_func *func = fw_image_func(image, (uint32_t)offset);
 	if (func != NULL)

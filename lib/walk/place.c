@@ -14,6 +14,13 @@ const struct fw_image *fw_walk_image(struct fw_walker *w, uint32_t module)
 	return w->images[module];
 }
 
+const struct fw_image *fw_walk_names(struct fw_walker *w, uint32_t module, uint32_t offset)
+{
+	const struct fw_image *image = fw_walk_image(w, module);
+	return image == NULL || w->source.names == NULL ? image :
+	       w->source.names(w->source.context, module, offset);
+}
+
 static uint32_t module_index(const struct fw_walker *w, uint64_t address)
 {
 	const struct fw_module_info *m = fw_snapshot_module(w->snapshot, address);
@@ -51,12 +58,15 @@ static void refine_entry(struct fw_walker *w)
 	    w->entry - w->code_start >= w->code_size)
 		return;
 	w->entry_refined = true;
-	const struct fw_func *func = fw_image_func(w->code_image, (uint32_t)offset);
+	const struct fw_image *names = fw_walk_names(w, w->code_module, (uint32_t)offset);
+	if (names == NULL)
+		return;
+	const struct fw_func *func = fw_image_func(names, (uint32_t)offset);
 	if (func != NULL) {
 		w->entry_size = func->start + (uint64_t)func->size - offset;
 		return;
 	}
-	const struct fw_public *public = fw_image_public(w->code_image, (uint32_t)offset);
+	const struct fw_public *public = fw_image_public(names, (uint32_t)offset);
 	if (public != NULL && public->end - offset < 4 * FW_ENTRY_SIZE)
 		w->entry_size = public->end - offset;
 }
@@ -147,9 +157,11 @@ struct fw_str fw_walk_function(struct fw_walker *w, uint64_t lookup, uint64_t *r
 	uint32_t module = module_index(w, lookup);
 	if (module == FW_NO_MODULE)
 		return none;
-	const struct fw_image *image = fw_walk_image(w, module);
 	uint64_t base = w->snapshot->modules[module].base;
-	if (image == NULL || lookup - base > UINT32_MAX)
+	if (lookup - base > UINT32_MAX)
+		return none;
+	const struct fw_image *image = fw_walk_names(w, module, (uint32_t)(lookup - base));
+	if (image == NULL)
 		return none;
 	const struct fw_func *func = fw_image_func(image, (uint32_t)(lookup - base));
 	if (func != NULL) {

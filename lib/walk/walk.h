@@ -73,6 +73,8 @@ struct fw_walk_source {
 	void *context;
 	/** The module's image, or NULL when there is none. Stable for the walk. */
 	const struct fw_image *(*image)(void *context, uint32_t module);
+	/** The image to look names of one offset up in, NULL: none; not set: image(). */
+	const struct fw_image *(*names)(void *context, uint32_t module, uint32_t offset);
 	/** Code bytes of a matching program file at an address; false: not to be had. */
 	bool (*code)(void *context, uint32_t module, uint64_t address, uint8_t *out, uint64_t n);
 	/** Address of the program's entry point by the module's file; false: not known. */

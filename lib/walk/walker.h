@@ -105,6 +105,8 @@ struct fw_place fw_walk_locate(struct fw_walker *w, uint64_t address);
 /** Point the code cache at @p address; false: not inside a module's code. */
 bool fw_walk_enter(struct fw_walker *w, uint64_t address);
 const struct fw_image *fw_walk_image(struct fw_walker *w, uint32_t module);
+/** The image that has the names at an offset of a module; NULL: none. */
+const struct fw_image *fw_walk_names(struct fw_walker *w, uint32_t module, uint32_t offset);
 /** n code bytes at @p address from the capture or a matching file. */
 bool fw_walk_code(struct fw_walker *w, uint64_t address, uint8_t *out, unsigned n);
 /** Name of the function at @p lookup, {NULL,0} when unknown. *ret_start: its first address. */

@@ -1,0 +1,31 @@
+#ifndef FW_SYMFILES_LAZY_H
+#define FW_SYMFILES_LAZY_H
+
+#include "lib/image/image.h"
+#include "symfiles/loader.h"
+
+/**
+ * A module whose names are read as they are asked for: a loader process keeps its
+ * files open and answers addresses with fragments, small images that hold what the
+ * whole image would say at just these addresses. Nothing is started before the
+ * first question. What goes wrong costs the module its names from then on.
+ */
+struct fw_lazy;
+
+/** Offsets are from the module's base. Strings of @p request are copied. NULL: no memory. */
+struct fw_lazy *fw_lazy_create(const struct fw_loader_request *request);
+void fw_lazy_destroy(struct fw_lazy *lazy);
+
+/**
+ * The image to look @p offset up in, good for that offset only; it lives as long as
+ * @p lazy. NULL: no names, see fw_lazy_failure(). Any thread; answers are kept.
+ */
+const struct fw_image *fw_lazy_names(struct fw_lazy *lazy, uint32_t offset);
+
+/** Ask for n offsets, in any order, at once: what fw_lazy_names() of each will give. */
+void fw_lazy_prefetch(struct fw_lazy *lazy, const uint32_t *offsets, size_t n);
+
+/** Why there are no names (FW_OK: none asked for so far, or all answered). Any thread. */
+enum fw_code fw_lazy_failure(struct fw_lazy *lazy, struct fw_error *ret);
+
+#endif
