@@ -93,7 +93,7 @@ static const struct fw_image *image_of(void *context, uint32_t module)
 
 void world_walk(struct world *w)
 {
-	struct fw_walk_source source = { w, image_of, NULL, NULL };
+	struct fw_walk_source source = { .context = w, .image = image_of };
 	struct fw_walk_options options = { w->max_frames, true };
 	struct fw_walker *walker;
 	struct fw_error err;
