@@ -14,7 +14,7 @@ static enum fw_code load_unit(struct fw_dw_loader *l, struct fw_dw_unit *u)
 		return FW_OK;
 	}
 	l->unit = u;
-	enum fw_code code = fw_dw_scan(l, u, NULL);
+	enum fw_code code = fw_dw_scan(l, u, FW_DW_SCAN_ALL, &l->scopes);
 	if (code == FW_NO_MEMORY)
 		return code;
 	if (code)
@@ -60,6 +60,14 @@ static enum fw_code load_units(struct fw_dw_loader *l)
 	return code;
 }
 
+static void refill_text(struct fw_dw_loader *l)
+{
+	uint64_t bytes = l->alt.sec[FW_DW_INFO].size;
+	for (unsigned i = 0; i < FW_DW_SECTIONS; i++)
+		bytes += l->main.sec[i].size;
+	l->text_left = bytes > UINT64_MAX / 32 ? UINT64_MAX : 16 * bytes + (1 << 20);
+}
+
 static enum fw_code open_files(struct fw_dw_loader *l)
 {
 	const struct fw_elf_files *files = l->files;
@@ -82,10 +90,7 @@ static enum fw_code open_files(struct fw_dw_loader *l)
 		code = fw_dw_list_units(&l->alt, 0, UINT64_MAX, &bad);
 	while (bad--)
 		fw_dw_bad(l, FW_DIAG_MALFORMED);
-	uint64_t bytes = l->alt.sec[FW_DW_INFO].size;
-	for (unsigned i = 0; i < FW_DW_SECTIONS; i++)
-		bytes += l->main.sec[i].size;
-	l->text_left = bytes > UINT64_MAX / 32 ? UINT64_MAX : 16 * bytes + (1 << 20);
+	refill_text(l);
 	return code;
 }
 
@@ -117,6 +122,19 @@ void fw_dw_close(struct fw_dw_loader *l)
 	fw_vec_deinit(&l->symbols.list);
 	fw_inline_lay_deinit(&l->lay);
 	free(l->text);
+}
+
+void fw_dw_restart(struct fw_dw_loader *l)
+{
+	fw_dw_file_refill(&l->main);
+	fw_dw_file_refill(&l->alt);
+	fw_dw_file_refill(&l->dwp);
+	refill_text(l);
+	fw_dw_memo_clear(&l->names);
+	fw_dw_memo_clear(&l->mangled);
+	l->file_of.count = l->origin_of.count = 0;
+	l->no_name = FW_NO_STRING;
+	l->b = NULL;
 }
 
 enum fw_code fw_dwarf_into(const struct fw_elf_files *files, struct fw_builder *b,

@@ -106,6 +106,13 @@ static uint64_t budget(uint64_t size, unsigned times)
 	return v > UINT64_MAX - (1 << 20) ? v : v + (1 << 20);
 }
 
+void fw_dw_file_refill(struct fw_dw_file *f)
+{
+	f->abbrev_left = budget(f->sec[FW_DW_ABBREV].size, 16);
+	f->line_left = budget(f->sec[FW_DW_LINE].size, 16);
+	f->list_left = budget(f->sec[FW_DW_RANGES].size + f->sec[FW_DW_RNGLISTS].size, 16);
+}
+
 void fw_dw_file_init(struct fw_dw_file *f, struct fw_elf *elf, bool split)
 {
 	memset(f, 0, sizeof(*f));
@@ -116,9 +123,7 @@ void fw_dw_file_init(struct fw_dw_file *f, struct fw_elf *elf, bool split)
 		if (name && !fw_elf_section(elf, name, &f->sec[i], &address))
 			f->sec[i] = (struct fw_bytes){ .data = NULL };
 	}
-	f->abbrev_left = budget(f->sec[FW_DW_ABBREV].size, 16);
-	f->line_left = budget(f->sec[FW_DW_LINE].size, 16);
-	f->list_left = budget(f->sec[FW_DW_RANGES].size + f->sec[FW_DW_RNGLISTS].size, 16);
+	fw_dw_file_refill(f);
 }
 
 void fw_dw_free_units(struct fw_dw_file *f)

@@ -150,7 +150,7 @@ struct fw_dw_unit {
 	uint64_t dwo_id;
 	struct fw_str name, comp_dir, dwo_name;
 	struct fw_dw_file *addresses;	// where .debug_addr and .debug_line are
-	struct fw_dw_scopes *scopes;	// once built on demand; owned
+	struct fw_dw_scopes *scopes;	// once read and kept; owned
 };
 
 /** One ELF file's DWARF. */
@@ -185,6 +185,8 @@ static inline bool fw_dw_has(const struct fw_dw_die *die, enum fw_dw_attr attr)
 void fw_dw_file_init(struct fw_dw_file *f, struct fw_elf *elf, bool split);
 void fw_dw_file_deinit(struct fw_dw_file *f);
 void fw_dw_free_units(struct fw_dw_file *f);
+/** Fill the budgets. */
+void fw_dw_file_refill(struct fw_dw_file *f);
 /** Headers of all units of [from, to); broken ones are counted in *bad. */
 FW_MUST_CHECK enum fw_code fw_dw_list_units(struct fw_dw_file *f, uint64_t from, uint64_t to,
 					    uint32_t *bad);
@@ -376,13 +378,15 @@ static inline void fw_dw_bad(struct fw_dw_loader *l, enum fw_diag_kind kind)
 	fw_diag_add(&l->b->diag, kind, 0);
 }
 
+enum fw_dw_scan_mode { FW_DW_SCAN_ALL, FW_DW_SCAN_FUNCS, FW_DW_SCAN_SCOPES };
+
 /**
- * Read a unit's DIEs: its functions, calls and scopes into the loader, or only its
- * scopes into @p only_scopes. FW_MALFORMED, FW_LIMIT: the unit is broken; what
- * came before is there.
+ * Read a unit's DIEs: its functions and, with SCAN_ALL, calls into the loader, its
+ * scopes into @p scopes. FW_MALFORMED, FW_LIMIT: the unit is broken; what came
+ * before is there.
  */
 FW_MUST_CHECK enum fw_code fw_dw_scan(struct fw_dw_loader *l, struct fw_dw_unit *u,
-				      struct fw_dw_scopes *only_scopes);
+				      enum fw_dw_scan_mode mode, struct fw_dw_scopes *scopes);
 
 // --- dwarf_name.c ---------------------------------------------------------------
 /** String id of the name of a DIE; FW_NO_STRING: it has none. */
@@ -398,6 +402,27 @@ bool fw_dw_memo_find(const struct fw_dw_memo_table *t, uint64_t key, uint32_t *r
 bool fw_dw_memo_add(struct fw_dw_memo_table *t, uint64_t key, uint32_t value);
 void fw_dw_memo_clear(struct fw_dw_memo_table *t);
 
+// --- dwarf_cover.c --------------------------------------------------------------
+struct fw_dw_covered {
+	struct fw_dw_range range;
+	uint32_t item;
+	uint32_t reach;			// the largest end up to here
+};
+
+/** Ranges that may overlap, by address. */
+struct fw_dw_cover {
+	FW_VEC(struct fw_dw_covered) list;
+};
+
+/** After the last entry was pushed. */
+void fw_dw_cover_sort(struct fw_dw_cover *c);
+/**
+ * Next of the entries that meet [from, to), from the last to the first; *at is
+ * SIZE_MAX before the first call. NULL: no more.
+ */
+const struct fw_dw_covered *fw_dw_cover_next(const struct fw_dw_cover *c, uint32_t from,
+					     uint32_t to, size_t *at);
+
 // --- dwarf_emit.c ---------------------------------------------------------------
 /** The functions of the unit at hand become the image's. */
 FW_MUST_CHECK enum fw_code fw_dw_emit(struct fw_dw_loader *l, struct fw_dw_unit *u);
@@ -410,6 +435,8 @@ FW_MUST_CHECK enum fw_code fw_dw_number(struct fw_dw_loader *l, bool origin, uin
 FW_MUST_CHECK enum fw_code fw_dw_open(struct fw_dw_loader *l, const struct fw_elf_files *files,
 				      struct fw_builder *b);
 void fw_dw_close(struct fw_dw_loader *l);
+/** Forget what belongs to a builder, which may go; budgets are full again. */
+void fw_dw_restart(struct fw_dw_loader *l);
 
 // --- dwarf_split.c --------------------------------------------------------------
 /**

@@ -100,14 +100,14 @@ static enum fw_code scopes_of(struct fw_dw_loader *l, struct fw_dw_unit *u,
 			      const struct fw_dw_scopes **ret)
 {
 	if (u == l->unit || u->scopes) {
-		*ret = u == l->unit ? &l->scopes : u->scopes;
+		*ret = u->scopes ? u->scopes : &l->scopes;
 		return FW_OK;
 	}
 	u->scopes = fw_alloc_should_fail() ? NULL : calloc(1, sizeof(*u->scopes));
 	if (!u->scopes)
 		return FW_NO_MEMORY;
 	*ret = u->scopes;
-	enum fw_code code = fw_dw_scan(l, u, u->scopes);
+	enum fw_code code = fw_dw_scan(l, u, FW_DW_SCAN_SCOPES, u->scopes);
 	return code == FW_NO_MEMORY ? code : FW_OK;
 }
 

@@ -16,7 +16,7 @@ struct scan {
 	struct fw_dw_unit *u;
 	const struct fw_dw_abbrevs *table;
 	struct fw_dw_scopes *scopes;
-	bool only_scopes;
+	enum fw_dw_scan_mode mode;
 	struct fw_dw_cursor c;
 	const uint8_t *info;
 	uint32_t depth;
@@ -79,7 +79,9 @@ static enum fw_code take(struct scan *s, const struct fw_dw_abbrev *a, uint64_t 
 		fw_dw_pass_die(s->u, s->table, a, &s->c);
 		return a->children && s->u->qualifies ? add_scope(s, offset, inside) : FW_OK;
 	}
-	if (s->only_scopes || (a->action == FW_DW_CALL && inside->func == FW_NO_INDEX)) {
+	if (s->mode == FW_DW_SCAN_SCOPES ||
+	    (a->action == FW_DW_CALL &&
+	     (inside->func == FW_NO_INDEX || s->mode == FW_DW_SCAN_FUNCS))) {
 		fw_dw_pass_die(s->u, s->table, a, &s->c);
 		return FW_OK;
 	}
@@ -151,20 +153,20 @@ static enum fw_code run(struct scan *s)
 }
 
 enum fw_code fw_dw_scan(struct fw_dw_loader *l, struct fw_dw_unit *u,
-			struct fw_dw_scopes *only_scopes)
+			enum fw_dw_scan_mode mode, struct fw_dw_scopes *scopes)
 {
 	struct scan s;
 	s.l = l;
 	s.u = u;
 	s.table = fw_dw_abbrevs_of(u);
-	s.only_scopes = only_scopes != NULL;
-	s.scopes = only_scopes ? only_scopes : &l->scopes;
+	s.mode = mode;
+	s.scopes = scopes;
 	s.info = u->file->sec[FW_DW_INFO].data;
 	s.c = fw_dw_at(u->file, FW_DW_INFO, u->die, u->end);
 	s.depth = 0;
 	s.levels[0] = (struct level){ .func = FW_NO_INDEX, .scope = FW_NO_INDEX };
 	s.scopes->list.count = 0;
-	if (!only_scopes) {
+	if (mode != FW_DW_SCAN_SCOPES) {
 		l->funcs.count = l->calls.count = l->ranges.list.count = 0;
 		l->calls_scattered = false;
 	}

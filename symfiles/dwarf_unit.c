@@ -1,129 +1,7 @@
-#include <libdwarf/dwarf.h>
-#include <libdwarf/libdwarf.h>
 #include <stdlib.h>
 
 #include "lib/base/arena.h"
-#include "symfiles/dwarf_internal.h"
-#include "symfiles/dwarf_unit.h"
-
-enum { MAX_SECTIONS = 10 };
-
-/** What libdwarf reads sections through. */
-struct object {
-	char first;		// libdwarf looks at an object's first byte: none of 'E', 'F', 'M', 'P'
-	bool big;
-	uint8_t word_size;
-	unsigned count;
-	struct { const char *name; const uint8_t *data; uint64_t size; } sections[MAX_SECTIONS];
-	Dwarf_Obj_Access_Interface interface;
-};
-
-/** A file as libdwarf has it. */
-struct handle {
-	struct object object;
-	Dwarf_Debug dbg;
-};
-
-struct unit_range { struct fw_dw_range range; uint32_t unit; };
-
-struct fw_dwarf_units {
-	struct fw_dw_loader l;
-	struct handle main;
-	FW_VEC(struct unit_range) index;	// by start, once asked for
-	bool indexed;
-};
-
-static int section_info(void *obj, Dwarf_Half i, Dwarf_Obj_Access_Section *ret, int *error)
-{
-	const struct object *o = obj;
-	if (i > o->count)
-		return DW_DLV_NO_ENTRY;
-	// number 0 is nobody's, as in ELF
-	*ret = (Dwarf_Obj_Access_Section){ .name = "", .type = 1 };
-	if (i) {
-		ret->name = o->sections[i - 1].name;
-		ret->size = o->sections[i - 1].size;
-	}
-	return DW_DLV_OK;
-}
-
-static Dwarf_Endianness byte_order(void *obj)
-{
-	return ((struct object *)obj)->big ? DW_OBJECT_MSB : DW_OBJECT_LSB;
-}
-
-static Dwarf_Small length_size(void *obj)
-{
-	return ((struct object *)obj)->word_size;
-}
-
-static Dwarf_Unsigned section_count(void *obj)
-{
-	return ((struct object *)obj)->count + 1;
-}
-
-static int load_section(void *obj, Dwarf_Half i, Dwarf_Small **ret, int *error)
-{
-	const struct object *o = obj;
-	if (i == 0 || i > o->count)
-		return DW_DLV_NO_ENTRY;
-	*ret = (Dwarf_Small *)o->sections[i - 1].data;
-	return DW_DLV_OK;
-}
-
-static const Dwarf_Obj_Access_Methods methods = {
-	.get_section_info = section_info,
-	.get_byte_order = byte_order,
-	.get_length_size = length_size,
-	.get_pointer_size = length_size,
-	.get_section_count = section_count,
-	.load_section = load_section,
-	.relocate_a_section = NULL,
-};
-
-/** Lists, names and indexes stay out: this libdwarf frees twice and loops over them. */
-static const char *const plain_sections[] = {
-	".debug_info", ".debug_abbrev", ".debug_str", ".debug_line_str", ".debug_str_offsets",
-	".debug_addr", ".debug_line", ".debug_types", ".debug_aranges", NULL
-};
-
-static const char *const split_sections[] = {
-	".debug_info.dwo", ".debug_abbrev.dwo", ".debug_str.dwo", ".debug_str_offsets.dwo",
-	".debug_line.dwo", NULL
-};
-
-static bool open_handle(struct handle *h, struct fw_elf *elf, const char *const *names)
-{
-	struct object *o = &h->object;
-	Dwarf_Error error = NULL;
-	*o = (struct object){ .first = 'z', .word_size = (uint8_t)fw_elf_word_size(elf) };
-	for (unsigned i = 0; names[i]; i++) {
-		struct fw_bytes bytes;
-		uint64_t address;
-		if (!fw_elf_section(elf, names[i], &bytes, &address) || bytes.size == 0)
-			continue;
-		o->sections[o->count].name = names[i];
-		o->sections[o->count].data = bytes.data;
-		o->sections[o->count++].size = bytes.size;
-		o->big = bytes.swap != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	}
-	o->interface = (Dwarf_Obj_Access_Interface){ .object = o, .methods = &methods };
-	int code = dwarf_object_init_b(&o->interface, NULL, NULL, DW_GROUPNUMBER_ANY, &h->dbg,
-				       &error);
-	if (code == DW_DLV_ERROR)
-		dwarf_dealloc_error(NULL, error);
-	if (code != DW_DLV_OK)
-		h->dbg = NULL;
-	return h->dbg != NULL;
-}
-
-static void close_handle(struct handle *h)
-{
-	Dwarf_Error error = NULL;
-	if (h->dbg)
-		dwarf_object_finish(h->dbg, &error);
-	h->dbg = NULL;
-}
+#include "symfiles/dwarf_unit_internal.h"
 
 enum fw_code fw_dwarf_units_open(const struct fw_elf_files *files, struct fw_dwarf_units **ret,
 				 struct fw_error *err)
@@ -138,7 +16,7 @@ enum fw_code fw_dwarf_units_open(const struct fw_elf_files *files, struct fw_dwa
 	s->l.b = NULL;
 	if (code == FW_OK && s->l.main.units.count == 0)
 		code = FW_NOT_FOUND;
-	if (code == FW_OK && !open_handle(&s->main, s->l.elf, plain_sections))
+	if (code == FW_OK && !fw_dw_handle_open(&s->main, s->l.elf, false))
 		code = FW_MALFORMED;
 	if (code == FW_OK) {
 		*ret = s;
@@ -155,9 +33,9 @@ void fw_dwarf_units_close(struct fw_dwarf_units *s)
 {
 	if (!s)
 		return;
-	close_handle(&s->main);
+	fw_dw_handle_close(&s->main);
+	fw_dw_select_deinit(s);
 	fw_dw_close(&s->l);
-	fw_vec_deinit(&s->index);
 	free(s);
 }
 
@@ -173,6 +51,7 @@ struct reading {
 	struct fw_dw_unit *u;
 	Dwarf_Debug dbg;
 	uint64_t steps;		// DIEs that may still be read: a unit has no more than bytes
+	bool known_funcs;	// which functions there are is known: only calls are looked for
 	enum fw_code failed;
 };
 
@@ -388,6 +267,10 @@ static enum fw_code add_func(struct reading *r, Dwarf_Die die, Dwarf_Off offset,
 		return FW_MALFORMED;
 	if (!fw_dw_has(&a.die, FW_DW_LOW) && !fw_dw_has(&a.die, FW_DW_AT_RANGES))
 		return FW_OK;
+	if (r->known_funcs) {
+		*inside = (struct around){ FW_NO_INDEX, 0 };
+		return FW_OK;
+	}
 	enum fw_code code = fw_dw_ranges_of(l, &a.die);
 	f.num_ranges = (uint32_t)(l->ranges.list.count - f.first_range);
 	l->calls_scattered |= inside->func != FW_NO_INDEX;
@@ -504,7 +387,7 @@ static enum fw_code read_unit(struct reading *r)
 	struct fw_dw_loader *l = r->l;
 	Dwarf_Error error = NULL;
 	Dwarf_Die root = NULL;
-	enum fw_code code = fw_dw_scan(l, r->u, &l->scopes);	// scopes are ours
+	enum fw_code code = fw_dw_scan(l, r->u, FW_DW_SCAN_FUNCS, &l->scopes);	// scopes are ours
 	l->unit = r->u;
 	l->funcs.count = l->calls.count = l->ranges.list.count = 0;
 	l->calls_scattered = false;
@@ -522,32 +405,70 @@ static enum fw_code read_unit(struct reading *r)
 	return code ? code : fw_dw_emit(l, r->u);
 }
 
+/** The calls below a function. */
+static enum fw_code read_calls(struct reading *r, uint32_t func)
+{
+	Dwarf_Off offset = r->l->funcs.data[func].die;
+	Dwarf_Error error = NULL;
+	Dwarf_Die die, child;
+	if (dwarf_offdie_b(r->dbg, offset, true, &die, &error) != DW_DLV_OK) {
+		drop(r, &error);
+		return FW_MALFORMED;
+	}
+	enum fw_code code = remember_name(r, offset);
+	int found = code ? DW_DLV_NO_ENTRY : dwarf_child(die, &child, &error);
+	if (found == DW_DLV_OK)
+		code = walk(r, child, (struct around){ func, 0 }, 1);
+	else if (found == DW_DLV_ERROR)
+		code = FW_MALFORMED;
+	drop(r, &error);
+	dwarf_dealloc_die(die);
+	return code;
+}
+
+enum fw_code fw_dw_read_chosen(struct fw_dwarf_units *s, struct fw_dw_unit *u)
+{
+	struct fw_dw_loader *l = &s->l;
+	struct reading r = { .l = l, .u = u, .dbg = s->main.dbg, .steps = u->end - u->die,
+			     .known_funcs = true };
+	enum fw_code code = FW_OK;
+	l->unit = u;
+	if (u->qualifies && !u->scopes)
+		code = count_bad(l, fw_dw_scan(l, u, FW_DW_SCAN_SCOPES, &l->scopes));
+	for (uint32_t i = 0; i < l->funcs.count && code == FW_OK; i++)
+		code = count_bad(l, read_calls(&r, i));
+	if (code == FW_OK)
+		code = count_bad(l, fw_dw_read_lines(l, u));
+	if (code == FW_OK)
+		code = fw_dw_emit(l, u);
+	fw_dw_memo_clear(&l->names);
+	l->unit = NULL;
+	return code;
+}
+
 /** A skeleton's unit in its .dwo. */
 static enum fw_code read_split(struct fw_dwarf_units *s, struct fw_dw_unit *skeleton)
 {
 	const struct fw_elf_files *files = s->l.files;
 	struct fw_dw_file file = { .split = true };
 	struct fw_dw_unit *u = fw_dw_split_unit(&s->l, skeleton, &file);
-	struct handle h = { .dbg = NULL };
+	struct fw_dw_handle h = { .dbg = NULL };
 	enum fw_code code = FW_OK;
 	struct fw_elf *elf = u ? files->open_dwo(files->context, skeleton->comp_dir,
 						 skeleton->dwo_name) : NULL;
-	if (u && elf && open_handle(&h, elf, split_sections)) {
+	if (u && elf && fw_dw_handle_open(&h, elf, true)) {
 		struct reading r = { .l = &s->l, .u = u, .dbg = h.dbg, .steps = u->end - u->die };
 		code = read_unit(&r);
 	}
-	close_handle(&h);
+	fw_dw_handle_close(&h);
 	s->l.unit = NULL;
 	fw_dw_file_deinit(&file);
 	return code;
 }
 
-enum fw_code fw_dwarf_units_into(struct fw_dwarf_units *s, uint32_t index, struct fw_builder *b,
-				 struct fw_error *err)
+enum fw_code fw_dw_read_whole(struct fw_dwarf_units *s, struct fw_dw_unit *u)
 {
-	struct fw_dw_unit *u = &s->l.main.units.data[index];
 	enum fw_code code = FW_OK;
-	s->l.b = b;
 	if (u->type == DW_UT_type || u->type == DW_UT_split_type)
 		return FW_OK;
 	if (!fw_dw_read_root(u)) {
@@ -562,63 +483,15 @@ enum fw_code fw_dwarf_units_into(struct fw_dwarf_units *s, uint32_t index, struc
 		code = read_unit(&r);
 	}
 	fw_dw_memo_clear(&s->l.names);
+	return code;
+}
+
+enum fw_code fw_dwarf_units_into(struct fw_dwarf_units *s, uint32_t index, struct fw_builder *b,
+				 struct fw_error *err)
+{
+	s->l.b = b;
+	enum fw_code code = fw_dw_read_whole(s, &s->l.main.units.data[index]);
 	return code ? fw_fail(err, code, NULL, code == FW_LIMIT ? "too much debug information" :
 			      "out of memory") : FW_OK;
 }
 
-// --- which unit -----------------------------------------------------------------
-
-static int by_start(const void *pa, const void *pb)
-{
-	const struct unit_range *a = pa, *b = pb;
-	if (a->range.start != b->range.start)
-		return a->range.start < b->range.start ? -1 : 1;
-	return a->unit < b->unit ? -1 : a->unit > b->unit;
-}
-
-/** The ranges of all root DIEs: .debug_aranges is often missing or not whole. */
-static bool index_units(struct fw_dwarf_units *s)
-{
-	struct fw_dw_loader *l = &s->l;
-	struct fw_builder none = { .cpu = FW_CPU_UNKNOWN };
-	bool ok = true;
-	l->b = &none;
-	for (uint32_t i = 0; i < l->main.units.count && ok; i++) {
-		struct fw_dw_unit *u = &l->main.units.data[i];
-		struct fw_dw_die die;
-		if (!fw_dw_read_root(u) || !fw_dw_die_at(u, u->die, &die))
-			continue;
-		l->ranges.list.count = 0;
-		ok = fw_dw_ranges_of(l, &die) == FW_OK;
-		for (size_t k = 0; k < l->ranges.list.count && ok; k++) {
-			struct unit_range r = { l->ranges.list.data[k], i };
-			ok = fw_vec_push(&s->index, r);
-		}
-	}
-	if (s->index.count)
-		qsort(s->index.data, s->index.count, sizeof(*s->index.data), by_start);
-	l->b = NULL;
-	s->indexed = true;
-	return ok;
-}
-
-bool fw_dwarf_units_find(struct fw_dwarf_units *s, uint64_t address, uint32_t *ret)
-{
-	uint64_t at = address - s->l.base;
-	if ((!s->indexed && !index_units(s)) || address < s->l.base || at > UINT32_MAX)
-		return false;
-	size_t low = 0, n = s->index.count;
-	while (n) {
-		size_t half = n / 2;
-		if (s->index.data[low + half].range.start <= at) {
-			low += half + 1;
-			n -= half + 1;
-		} else {
-			n = half;
-		}
-	}
-	if (low == 0 || at >= s->index.data[low - 1].range.end)
-		return false;
-	*ret = s->index.data[low - 1].unit;
-	return true;
-}

@@ -23,6 +23,22 @@ uint32_t fw_dwarf_units_count(const struct fw_dwarf_units *units);
 bool fw_dwarf_units_find(struct fw_dwarf_units *units, uint64_t address, uint32_t *ret);
 
 /**
+ * Choose the functions that meet [from, to), offsets from the module's base, and those
+ * that could hide them. FW_NO_MEMORY.
+ */
+FW_MUST_CHECK enum fw_code fw_dwarf_units_choose(struct fw_dwarf_units *units, uint32_t from,
+						 uint32_t to);
+/**
+ * Functions, lines and inlined calls of the functions chosen since the last time become
+ * @p b's; the same builder until fw_dwarf_units_restart(). Errors as of
+ * fw_dwarf_units_into().
+ */
+FW_MUST_CHECK enum fw_code fw_dwarf_units_take(struct fw_dwarf_units *units,
+					       struct fw_builder *b, struct fw_error *err);
+/** Nothing is chosen or taken: another builder may follow. What was learned is kept. */
+void fw_dwarf_units_restart(struct fw_dwarf_units *units);
+
+/**
  * Functions, lines and inlined calls of one unit as fw_dwarf_into() gives them;
  * @p b must be the same for all units of a session. What is broken is counted
  * in b->diag. FW_NO_MEMORY, FW_LIMIT.

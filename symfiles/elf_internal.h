@@ -61,6 +61,9 @@ bool fw_elf_is_zdebug(struct fw_str name, const char *plain);
  */
 bool fw_elf_section_bytes(struct fw_elf *elf, size_t i, struct fw_bytes *ret);
 
+/** Size that fw_elf_section() will give, nothing unpacked; 0: none, or damaged. */
+uint64_t fw_elf_section_size(const struct fw_elf *elf, const char *name);
+
 /** Free what was unpacked. */
 void fw_elf_drop_unpacked(struct fw_elf *elf);
 

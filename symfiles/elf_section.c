@@ -146,6 +146,23 @@ bool fw_elf_section_bytes(struct fw_elf *elf, size_t i, struct fw_bytes *ret)
 	return kept_bytes(elf, &u, ret);
 }
 
+uint64_t fw_elf_section_size(const struct fw_elf *elf, const char *name)
+{
+	for (size_t i = 0; i < elf->sections.count; i++) {
+		const struct fw_elf_shdr *sh = &elf->sections.data[i];
+		bool old = fw_elf_is_zdebug(sh->name, name);
+		struct packed p = { .size = sh->size };
+		struct fw_bytes raw;
+		if ((!old && !name_is(sh->name, name)) || sh->type == SHT_NOBITS ||
+		    !fw_bytes_range(&elf->bytes, sh->offset, sh->size, &raw))
+			continue;
+		if (sh->flags & SHF_COMPRESSED ? !chdr(elf, &raw, &p) : old && !zdebug(&raw, &p))
+			continue;
+		return p.size;
+	}
+	return 0;
+}
+
 bool fw_elf_section(struct fw_elf *elf, const char *name, struct fw_bytes *ret,
 		    uint64_t *ret_address)
 {
