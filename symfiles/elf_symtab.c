@@ -268,6 +268,50 @@ static int by_start(const void *pa, const void *pb)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
+/** Of aliases one, and no labels inside functions. */
+static bool settle(struct collect *c, struct fw_elf_labels *ret)
+{
+	uint32_t covered = 0;	// up to here a symbol with a size names the code
+	if (c->symbols.count > 1)
+		qsort(c->symbols.data, c->symbols.count, sizeof(*c->symbols.data), by_start);
+	for (size_t i = 0; i < c->symbols.count; i++) {
+		const struct symbol *s = &c->symbols.data[i];
+		bool alias = i > 0 && s->start == s[-1].start;
+		struct fw_elf_label *last = ret->list.count ?
+					    &ret->list.data[ret->list.count - 1] : NULL;
+		// the name is the first's; a size may come from an alias
+		if (alias && last && last->start == s->start && s->end > 0 &&
+		    last->end == s->limit)
+			last->end = s->end;
+		// A label inside a function is no function (gdb's rule for size 0).
+		bool label = !alias && s->end == 0 && s->start < covered;
+		if (!label && s->end > covered)
+			covered = s->end;
+		if (alias || label)
+			continue;
+		struct fw_elf_label e = { .start = s->start, .end = s->end ? s->end : s->limit,
+					  .plt = s->plt, .name = s->name };
+		if (!fw_vec_push(&ret->list, e))
+			return false;
+	}
+	return true;
+}
+
+bool fw_elf_labels_read(const struct fw_elf_files *files, struct fw_elf_labels *ret)
+{
+	struct collect c = { .files = files };
+	bool ok = take_file(&c, files->elf, true) && take_file(&c, files->debug, false) &&
+		  take_file(&c, files->mini, false) && settle(&c, ret);
+	ret->out_of_range = c.out_of_range;
+	fw_vec_deinit(&c.symbols);
+	return ok;
+}
+
+void fw_elf_labels_deinit(struct fw_elf_labels *labels)
+{
+	fw_vec_deinit(&labels->list);
+}
+
 static int by_number(const void *pa, const void *pb)
 {
 	const uint32_t *a = pa, *b = pb;
@@ -287,7 +331,7 @@ static bool known_func(const struct namer *n, uint32_t start)
 					     sizeof(start), by_number) != NULL;
 }
 
-static enum fw_code name_id(struct namer *n, const struct symbol *s, uint32_t *ret)
+static enum fw_code name_id(struct namer *n, const struct fw_elf_label *s, uint32_t *ret)
 {
 	static const char at_plt[] = "@plt";
 	struct fw_str name = s->name;
@@ -304,30 +348,13 @@ static enum fw_code name_id(struct namer *n, const struct symbol *s, uint32_t *r
 	return fw_intern_add(&n->b->strings, n->text.data, name.n + sizeof(at_plt) - 1, ret);
 }
 
-static enum fw_code write_all(struct namer *n, struct collect *c)
+static enum fw_code write_all(struct namer *n, const struct fw_elf_label *labels, size_t count)
 {
-	uint32_t covered = 0;	// up to here a symbol with a size names the code
-	if (c->symbols.count > 1)
-		qsort(c->symbols.data, c->symbols.count, sizeof(*c->symbols.data), by_start);
-	for (size_t i = 0; i < c->symbols.count; i++) {
-		const struct symbol *s = &c->symbols.data[i];
-		if (i > 0 && s->start == s[-1].start) {
-			// the name is the first's; a size may come from an alias
-			struct fw_public *last = n->b->publics.count
-				? &n->b->publics.data[n->b->publics.count - 1] : NULL;
-			if (last && last->start == s->start && s->end > 0 && last->end == s->limit)
-				last->end = s->end;
-			covered = s->end > covered ? s->end : covered;
+	for (size_t i = 0; i < count; i++) {
+		struct fw_public p = { .start = labels[i].start, .end = labels[i].end };
+		if (known_func(n, p.start))
 			continue;
-		}
-		// A label inside a function is no function (gdb's rule for size 0).
-		if (s->end == 0 && s->start < covered)
-			continue;
-		covered = s->end > covered ? s->end : covered;
-		if (known_func(n, s->start))
-			continue;
-		struct fw_public p = { .start = s->start, .end = s->end ? s->end : s->limit };
-		enum fw_code code = name_id(n, s, &p.name);
+		enum fw_code code = name_id(n, &labels[i], &p.name);
 		if (code != FW_OK)
 			return code;
 		if (!fw_vec_push(&n->b->publics, p))
@@ -336,9 +363,10 @@ static enum fw_code write_all(struct namer *n, struct collect *c)
 	return FW_OK;
 }
 
-static enum fw_code emit(struct collect *c, struct fw_builder *b)
+enum fw_code fw_elf_labels_into(const struct fw_elf_label *labels, size_t count, bool raw_names,
+				struct fw_builder *b, struct fw_error *err)
 {
-	struct namer n = { .b = b, .raw_names = c->files->raw_names };
+	struct namer n = { .b = b, .raw_names = raw_names };
 	enum fw_code code = FW_NO_MEMORY;
 	if (fw_vec_reserve(&n.text, FW_MAX_DEMANGLED + sizeof("@plt")) &&
 	    (b->funcs.count == 0 || fw_vec_reserve(&n.funcs, b->funcs.count))) {
@@ -346,25 +374,24 @@ static enum fw_code emit(struct collect *c, struct fw_builder *b)
 			n.funcs.data[n.funcs.count++] = b->funcs.data[i].start;
 		if (n.funcs.count > 1)
 			qsort(n.funcs.data, n.funcs.count, sizeof(uint32_t), by_number);
-		code = write_all(&n, c);
+		code = write_all(&n, labels, count);
 	}
-	for (uint32_t i = 0; i < c->out_of_range && i < FW_MAX_DIAG_SAMPLES; i++)
-		fw_diag_add(&b->diag, FW_DIAG_RANGE, 0);
 	fw_vec_deinit(&n.funcs);
 	fw_vec_deinit(&n.text);
-	return code;
+	if (code == FW_LIMIT)
+		return fw_fail(err, code, NULL, "more than 4 GiB of symbol names");
+	return code == FW_OK ? FW_OK : fw_fail(err, code, NULL, "out of memory");
 }
 
 enum fw_code fw_elf_symbols_into(const struct fw_elf_files *files, struct fw_builder *b,
 				 struct fw_error *err)
 {
-	struct collect c = { .files = files };
-	enum fw_code code = FW_NO_MEMORY;
-	if (take_file(&c, files->elf, true) && take_file(&c, files->debug, false) &&
-	    take_file(&c, files->mini, false))
-		code = emit(&c, b);
-	fw_vec_deinit(&c.symbols);
-	if (code == FW_LIMIT)
-		return fw_fail(err, code, NULL, "more than 4 GiB of symbol names");
-	return code == FW_OK ? FW_OK : fw_fail(err, code, NULL, "out of memory");
+	struct fw_elf_labels labels = { .out_of_range = 0 };
+	enum fw_code code = fw_elf_labels_read(files, &labels) ?
+		fw_elf_labels_into(labels.list.data, labels.list.count, files->raw_names, b, err) :
+		fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	for (uint32_t i = 0; i < labels.out_of_range && i < FW_MAX_DIAG_SAMPLES; i++)
+		fw_diag_add(&b->diag, FW_DIAG_RANGE, 0);
+	fw_elf_labels_deinit(&labels);
+	return code;
 }
