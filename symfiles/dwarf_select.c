@@ -27,7 +27,9 @@ static bool index_unit(struct fw_dwarf_units *s, uint32_t i)
 		struct fw_dw_covered e = { .range = l->ranges.list.data[k], .item = i };
 		ok = fw_vec_push(&s->index.list, e);
 	}
-	if (ok && l->ranges.list.count == 0 && die.abbrev->tag == DW_TAG_compile_unit)
+	// DWARF 2 has no ranges: gcc then states one section of several
+	bool part = u->version == 2 && !fw_dw_has(&die, FW_DW_AT_RANGES);
+	if (ok && (l->ranges.list.count == 0 || part) && die.abbrev->tag == DW_TAG_compile_unit)
 		ok = fw_vec_push(&s->loose, i);
 	return ok;
 }

@@ -20,26 +20,26 @@ typedef enum fw_code (*part_fn)(const struct fw_elf_files *files, struct fw_buil
 // Names that functions have already are not looked up again: symbols come after DWARF.
 static const part_fn parts[] = { fw_dwarf_into, fw_elf_symbols_into, fw_elf_cfi_into };
 
-static void set_identity(const struct fw_elf *elf, struct fw_builder *b)
+void fw_elf_identity_into(struct fw_elf *elf, struct fw_builder *b)
 {
 	b->debug_id = elf->debug_id;
 	b->code_id = elf->code_id;
 	b->cpu = fw_elf_cpu(elf)->id;
 	b->base = elf->base;
 	strcpy(b->os, "Linux");
+	struct fw_str name;
+	if (fw_elf_soname(elf, &name))
+		snprintf(b->name, sizeof(b->name), "%.*s", (int)name.n, name.s);
 }
 
 enum fw_code fw_elf_compile(const struct fw_elf_files *files, struct fw_image **ret,
 			    struct fw_error *err)
 {
 	struct fw_builder *b;
-	struct fw_str name;
 	enum fw_code code = fw_builder_create(&b, err);
 	if (code != FW_OK)
 		return code;
-	set_identity(files->elf, b);
-	if (fw_elf_soname(files->elf, &name))
-		snprintf(b->name, sizeof(b->name), "%.*s", (int)name.n, name.s);
+	fw_elf_identity_into(files->elf, b);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		code = parts[i](files, b, err);
 		if (code == FW_NO_MEMORY)

@@ -31,6 +31,9 @@ FW_MUST_CHECK enum fw_code fw_elf_symbols_into(const struct fw_elf_files *files,
 FW_MUST_CHECK enum fw_code fw_elf_cfi_into(const struct fw_elf_files *files,
 					   struct fw_builder *b, struct fw_error *err);
 
+/** Ids, CPU, base and name. */
+void fw_elf_identity_into(struct fw_elf *elf, struct fw_builder *b);
+
 /** All of it: a frozen image, the caller's. What one part lacks or breaks costs that part. */
 FW_MUST_CHECK enum fw_code fw_elf_compile(const struct fw_elf_files *files,
 					  struct fw_image **ret, struct fw_error *err);
