@@ -41,6 +41,8 @@ enum fw_code fw_elf_compile(const struct fw_elf_files *files, struct fw_image **
 		return code;
 	fw_elf_identity_into(files->elf, b);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		if (files->no_names && parts[i] != fw_elf_cfi_into)
+			continue;
 		code = parts[i](files, b, err);
 		if (code == FW_NO_MEMORY)
 			break;

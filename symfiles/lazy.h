@@ -12,12 +12,20 @@
  */
 struct fw_lazy;
 
-/** Offsets are from the module's base. Strings of @p request are copied. NULL: no memory. */
-struct fw_lazy *fw_lazy_create(const struct fw_loader_request *request);
+/** The module compiled whole, for one that is asked so much that this is cheaper. */
+struct fw_lazy_whole {
+	/** The image must outlive the fw_lazy. Called by one thread at a time. */
+	enum fw_code (*compile)(void *context, const struct fw_image **ret, struct fw_error *err);
+	void *context;
+};
+
+/** Strings of @p request are copied. @p whole: NULL, or how to compile it. NULL: no memory. */
+struct fw_lazy *fw_lazy_create(const struct fw_loader_request *request,
+			       const struct fw_lazy_whole *whole);
 void fw_lazy_destroy(struct fw_lazy *lazy);
 
 /**
- * The image to look @p offset up in, good for that offset only; it lives as long as
+ * The image to look @p offset (from the module's base) up in, good for that offset only; it lives as long as
  * @p lazy. NULL: no names, see fw_lazy_failure(). Any thread; answers are kept.
  */
 const struct fw_image *fw_lazy_names(struct fw_lazy *lazy, uint32_t offset);

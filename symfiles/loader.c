@@ -67,22 +67,10 @@ bool fw_loader_receive(int socket, struct fw_loader_packet *p, int *ret_fd)
 
 // ---- the parent's side ----
 
-enum { ELF, DEBUG, ALT, NUM_FILES, MAX_ARGS = 16, ARG_SIZE = 40 };
+enum { ELF, DEBUG, ALT, MAX_ARGS = 16, ARG_SIZE = 40 };
 static const char *const file_words[] = { "elf", "debug", "alt" };
 
-struct run {
-	const struct fw_loader_request *request;
-	const struct fw_loader_limits *limits;
-	int files[NUM_FILES];
-	uint64_t files_bytes;
-	int image;
-	int sockets[2];		// ours, the child's
-	pid_t child;
-	struct timespec deadline;
-	unsigned asked;
-};
-
-static enum fw_code open_input(struct run *r, unsigned which, const char *path,
+static enum fw_code open_input(struct fw_loader_session *r, unsigned which, const char *path,
 			       struct fw_error *err)
 {
 	struct stat st;
@@ -100,7 +88,7 @@ static enum fw_code open_input(struct run *r, unsigned which, const char *path,
 	return FW_OK;
 }
 
-static enum fw_code open_all(struct run *r, struct fw_error *err)
+static enum fw_code open_all(struct fw_loader_session *r, struct fw_error *err)
 {
 	enum fw_code code = open_input(r, ELF, r->request->elf, err);
 	if (code == FW_OK)
@@ -119,7 +107,7 @@ static enum fw_code open_all(struct run *r, struct fw_error *err)
 	return FW_OK;
 }
 
-static int start(struct run *r, char *const *argv, const int *fds, unsigned num_fds)
+static int start(struct fw_loader_session *r, char *const *argv, const int *fds, unsigned num_fds)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
@@ -152,14 +140,14 @@ static int start(struct run *r, char *const *argv, const int *fds, unsigned num_
 	return status;
 }
 
-static enum fw_code spawn(struct run *r, struct fw_error *err)
+static enum fw_code spawn(struct fw_loader_session *r, struct fw_error *err)
 {
 	char words[MAX_ARGS][ARG_SIZE];
 	char *argv[MAX_ARGS + 3] = { "framewalk", FW_LOADER_WORD };
-	int fds[NUM_FILES + 2];
+	int fds[FW_LOADER_FILES + 2];
 	unsigned n = 0, num_fds = 0;
 	uint64_t memory = r->limits->memory;
-	for (unsigned i = 0; i < NUM_FILES; i++) {
+	for (unsigned i = 0; i < FW_LOADER_FILES; i++) {
 		if (r->files[i] < 0)
 			continue;
 		snprintf(words[n++], ARG_SIZE, "%s=%d", file_words[i], r->files[i]);
@@ -175,6 +163,10 @@ static enum fw_code spawn(struct run *r, struct fw_error *err)
 			 (unsigned long long)(memory + r->files_bytes));
 	if (r->request->raw_names)
 		snprintf(words[n++], ARG_SIZE, "raw=1");
+	if (r->request->no_names)
+		snprintf(words[n++], ARG_SIZE, "names=0");
+	if (r->limits->lazy)
+		snprintf(words[n++], ARG_SIZE, "lazy=1");
 	if (r->limits->trick != NULL)
 		snprintf(words[n++], ARG_SIZE, "trick=%s", r->limits->trick);
 	for (unsigned i = 0; i < n; i++)
@@ -189,12 +181,12 @@ static enum fw_code spawn(struct run *r, struct fw_error *err)
 	return FW_OK;
 }
 
-static int ms_left(const struct run *r)
+static int ms_left(const struct timespec *deadline)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	int64_t ms = (int64_t)(r->deadline.tv_sec - now.tv_sec) * 1000 +
-		     (r->deadline.tv_nsec - now.tv_nsec) / 1000000;
+	int64_t ms = (int64_t)(deadline->tv_sec - now.tv_sec) * 1000 +
+		     (deadline->tv_nsec - now.tv_nsec) / 1000000;
 	return ms < 0 ? 0 : (int)ms;
 }
 
@@ -230,7 +222,7 @@ static size_t folder_length(const char *path)
  * The recorded place first, then where builds are moved to: next to the program
  * and the folder that the caller names. Only ELF files are ever given out.
  */
-static int find_dwo(const struct run *r, const struct fw_loader_packet *p)
+static int find_dwo(const struct fw_loader_session *r, const struct fw_loader_packet *p)
 {
 	const struct fw_loader_request *q = r->request;
 	const char *name = p->name, *base = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
@@ -262,7 +254,7 @@ static int find_dwo(const struct run *r, const struct fw_loader_packet *p)
 	return fd;
 }
 
-static bool answer(struct run *r, struct fw_loader_packet *p)
+static bool answer(struct fw_loader_session *r, struct fw_loader_packet *p)
 {
 	p->comp_dir[sizeof(p->comp_dir) - 1] = p->name[sizeof(p->name) - 1] = '\0';
 	if (r->asked++ >= FW_LOADER_MAX_ASKED)
@@ -278,11 +270,14 @@ static bool answer(struct run *r, struct fw_loader_packet *p)
 enum ending { DONE, GONE, TIMED_OUT };
 
 /** Serve the child until it is done; its last packet is in @p p then. */
-static enum ending serve(struct run *r, struct fw_loader_packet *p)
+static enum ending serve(struct fw_loader_session *r, struct fw_loader_packet *p)
 {
+	struct timespec deadline;
+	clock_gettime(CLOCK_MONOTONIC, &deadline);
+	deadline.tv_sec += r->limits->wall_seconds;
 	for (;;) {
 		struct pollfd f = { .fd = r->sockets[0], .events = POLLIN };
-		int fd, n = poll(&f, 1, ms_left(r));
+		int fd, n = poll(&f, 1, ms_left(&deadline));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -298,13 +293,14 @@ static enum ending serve(struct run *r, struct fw_loader_packet *p)
 	}
 }
 
-static int reap(struct run *r, bool kill_it)
+static int reap(struct fw_loader_session *r, bool kill_it)
 {
 	int status = 0;
 	if (kill_it)
 		kill(r->child, SIGKILL);
 	while (waitpid(r->child, &status, 0) < 0 && errno == EINTR)
 		;
+	r->child = 0;
 	return status;
 }
 
@@ -365,28 +361,23 @@ static enum fw_code take_image(int fd, struct fw_image **ret, struct fw_error *e
 	return FW_OK;
 }
 
-static enum fw_code converse(struct run *r, struct fw_image **ret, struct fw_error *err)
+enum fw_code fw_loader_await(struct fw_loader_session *r, struct fw_error *err)
 {
 	struct fw_loader_packet *p = malloc(sizeof(*p));
 	if (p == NULL)
 		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
-	enum fw_code code = spawn(r, err);
-	if (code == FW_OK) {
-		enum ending e = serve(r, p);
-		int status = reap(r, e != DONE || p->kind != FW_LOADER_DONE);
-		p->error.place[sizeof(p->error.place) - 1] = '\0';
-		p->error.message[sizeof(p->error.message) - 1] = '\0';
-		if (e != DONE)
-			code = say_end(e, status, err);
-		else if (p->error.code == FW_OK)
-			code = take_image(r->image, ret, err);
-		else if (p->error.code == FW_NO_MEMORY)
-			code = fw_fail(err, FW_LIMIT, NULL, "loader: over its memory limit");
-		else
-			code = fw_fail(err, (unsigned)p->error.code <= FW_LIMIT ? p->error.code
-										: FW_MALFORMED,
-				       p->error.place, "%s", p->error.message);
-	}
+	enum ending e = serve(r, p);
+	enum fw_code code = FW_OK;
+	p->error.place[sizeof(p->error.place) - 1] = '\0';
+	p->error.message[sizeof(p->error.message) - 1] = '\0';
+	if (e != DONE)
+		code = say_end(e, reap(r, true), err);
+	else if (p->error.code == FW_NO_MEMORY)
+		code = fw_fail(err, FW_LIMIT, NULL, "loader: over its memory limit");
+	else if (p->error.code != FW_OK)
+		code = fw_fail(err, (unsigned)p->error.code <= FW_LIMIT ? p->error.code
+									: FW_MALFORMED,
+			       p->error.place, "%s", p->error.message);
 	free(p);
 	return code;
 }
@@ -397,22 +388,38 @@ static void close_fd(int fd)
 		close(fd);
 }
 
+enum fw_code fw_loader_begin(struct fw_loader_session *r, const struct fw_loader_request *request,
+			     const struct fw_loader_limits *limits, struct fw_error *err)
+{
+	*r = (struct fw_loader_session){ .request = request, .limits = limits,
+					 .files = { -1, -1, -1 }, .image = -1,
+					 .sockets = { -1, -1 } };
+	enum fw_code code = open_all(r, err);
+	return code == FW_OK ? spawn(r, err) : code;
+}
+
+void fw_loader_end(struct fw_loader_session *r)
+{
+	close_fd(r->sockets[0]);
+	close_fd(r->sockets[1]);
+	if (r->child > 0)
+		reap(r, r->limits->lazy && !fw_loader_sanitized());
+	for (unsigned i = 0; i < FW_LOADER_FILES; i++)
+		close_fd(r->files[i]);
+	close_fd(r->image);
+}
+
 enum fw_code fw_loader_run(const struct fw_loader_request *request,
 			   const struct fw_loader_limits *limits, struct fw_image **ret,
 			   struct fw_error *err)
 {
-	struct run r = { .request = request, .limits = limits, .files = { -1, -1, -1 },
-			 .image = -1, .sockets = { -1, -1 } };
-	clock_gettime(CLOCK_MONOTONIC, &r.deadline);
-	r.deadline.tv_sec += limits->wall_seconds;
-	enum fw_code code = open_all(&r, err);
+	struct fw_loader_session r;
+	enum fw_code code = fw_loader_begin(&r, request, limits, err);
 	if (code == FW_OK)
-		code = converse(&r, ret, err);
-	for (unsigned i = 0; i < NUM_FILES; i++)
-		close_fd(r.files[i]);
-	close_fd(r.image);
-	close_fd(r.sockets[0]);
-	close_fd(r.sockets[1]);
+		code = fw_loader_await(&r, err);
+	if (code == FW_OK)
+		code = take_image(r.image, ret, err);
+	fw_loader_end(&r);
 	return code;
 }
 

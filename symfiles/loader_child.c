@@ -17,13 +17,14 @@
 #include "symfiles/elf_image.h"
 #include "symfiles/elf_internal.h"
 #include "symfiles/elf_mini.h"
+#include "symfiles/lazy_read.h"
 #include "symfiles/loader_internal.h"
 
 struct child {
 	int elf, debug, alt, image, socket;
 	uint64_t cpu, memory;
 	const char *trick;
-	bool raw_names;
+	bool raw_names, no_names, lazy;
 	struct fw_loader_packet packet;
 	FW_VEC(struct fw_elf *) dwo;	// open until the end
 };
@@ -63,6 +64,10 @@ static bool parse(struct child *c, int argc, char **argv)
 			c->trick = w + 6;
 		else if (strcmp(w, "raw=1") == 0)
 			c->raw_names = true;
+		else if (strcmp(w, "names=0") == 0)
+			c->no_names = true;
+		else if (strcmp(w, "lazy=1") == 0)
+			c->lazy = true;
 		else if (!descriptor(w, "elf", &c->elf) && !descriptor(w, "debug", &c->debug) &&
 			 !descriptor(w, "alt", &c->alt) && !descriptor(w, "image", &c->image) &&
 			 !descriptor(w, "socket", &c->socket) && !number(w, "cpu", &c->cpu) &&
@@ -194,25 +199,86 @@ static enum fw_code open_optional(int fd, struct fw_elf **ret, struct fw_error *
 	return fd < 0 ? FW_OK : fw_elf_open_fd(fd, false, ret, err);
 }
 
-static enum fw_code compile(struct child *c, struct fw_error *err)
+static enum fw_code compile(struct child *c, const struct fw_elf_files *files,
+			    struct fw_error *err)
+{
+	struct fw_image *image;
+	enum fw_code code = fw_elf_compile(files, &image, err);
+	if (code == FW_OK) {
+		code = fw_image_write(image, c->image, err);
+		fw_image_destroy(image);
+	}
+	return code;
+}
+
+/** The question in c->packet: from the image's file, and its answer into it. */
+static enum fw_code answer(struct child *c, struct fw_lazy_reader *r, struct fw_error *err)
+{
+	uint32_t n = c->packet.count;
+	struct fw_image *image;
+	if (n > FW_MAX_LAZY_QUESTION)
+		return fw_fail(err, FW_LIMIT, NULL, "too many addresses at once");
+	uint32_t *offsets = calloc(n + 1, sizeof(*offsets));
+	if (offsets == NULL)
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	enum fw_code code = FW_OK;
+	if (pread(c->image, offsets, n * sizeof(*offsets), 0) != (ssize_t)(n * sizeof(*offsets)))
+		code = fw_fail(err, FW_IO, NULL, "cannot read the question");
+	if (code == FW_OK)
+		code = fw_lazy_reader_answer(r, offsets, n, &image, err);
+	free(offsets);
+	if (code != FW_OK)
+		return code;
+	if (ftruncate(c->image, 0) < 0 || lseek(c->image, 0, SEEK_SET) < 0)
+		code = fw_fail_errno(err, NULL, "cannot write the answer");
+	if (code == FW_OK)
+		code = fw_image_write(image, c->image, err);
+	fw_image_destroy(image);
+	return code;
+}
+
+static void done(struct child *c, enum fw_code code, const struct fw_error *err)
+{
+	c->packet.kind = FW_LOADER_DONE;
+	c->packet.error = *err;
+	c->packet.error.code = code;
+	fw_loader_send(c->socket, &c->packet, -1);
+}
+
+/** Answer until the parent goes, or until something goes wrong. */
+static enum fw_code serve(struct child *c, const struct fw_elf_files *files, struct fw_error *err)
+{
+	struct fw_lazy_reader *r;
+	int fd;
+	enum fw_code code = fw_lazy_reader_open(files, &r, err);
+	if (code != FW_OK)
+		return code;
+	while (fw_loader_receive(c->socket, &c->packet, &fd)) {
+		if (fd >= 0)
+			close(fd);
+		code = answer(c, r, err);
+		if (code != FW_OK)
+			break;
+		done(c, code, err);
+	}
+	fw_lazy_reader_close(r);
+	return code;
+}
+
+static enum fw_code work(struct child *c, struct fw_error *err)
 {
 	struct fw_elf_files files = { .open_dwo = open_dwo, .context = c,
-				       .raw_names = c->raw_names };
+				       .raw_names = c->raw_names, .no_names = c->no_names };
 	struct fw_mini mini = { 0 };
-	struct fw_image *image;
 	enum fw_code code = open_optional(c->elf, &files.elf, err);
 	if (code == FW_OK)
 		code = open_optional(c->debug, &files.debug, err);
 	if (code == FW_OK)
 		code = open_optional(c->alt, &files.alt, err);
 	if (code == FW_OK) {
-		if (fw_mini_open(files.elf, &mini))
+		if (!c->no_names && fw_mini_open(files.elf, &mini))
 			files.mini = mini.elf;
-		code = fw_elf_compile(&files, &image, err);
-	}
-	if (code == FW_OK) {
-		code = fw_image_write(image, c->image, err);
-		fw_image_destroy(image);
+		code = c->lazy ? serve(c, &files, err) : compile(c, &files, err);
 	}
 	fw_mini_close(&mini);
 	for (size_t i = 0; i < c->dwo.count; i++)
@@ -266,11 +332,13 @@ int fw_loader_main(int argc, char **argv)
 	set_limits(&c);
 	enter_sandbox();
 	struct fw_error err = { 0 };
-	if (!play_trick(&c)) {
-		err.code = compile(&c, &err);
-		c.packet.error = err;
+	enum fw_code code = FW_OK;
+	if (play_trick(&c)) {
+		err = c.packet.error;
+		code = err.code;
+	} else {
+		code = work(&c, &err);
 	}
-	c.packet.kind = FW_LOADER_DONE;
-	fw_loader_send(c.socket, &c.packet, -1);
+	done(&c, code, &err);
 	return 0;
 }

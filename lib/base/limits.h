@@ -43,6 +43,11 @@ enum {
 	FW_MAX_MINI = 268435456,	// bytes of .gnu_debugdata unpacked
 	FW_LOADER_CPU_SECONDS = 60,	// of one loader process
 	FW_LOADER_WALL_SECONDS = 180,
+	FW_LAZY_WALL_SECONDS = 60,	// of one question to a loader that reads lazily
+	FW_LAZY_CPU_SECONDS = 3600,	// of such a loader in all
+	FW_MAX_LAZY_QUESTION = 16384,	// addresses of one question
+	FW_MAX_LAZY_ANSWERS = 65536,	// addresses; after them a module is compiled whole
+	FW_MAX_LAZY_BYTES = 268435456,	// of fragments kept; the same
 	FW_MAX_MANGLED = 16384,		// bytes of a name that is demangled
 	FW_MAX_DEMANGLED = 65536,	// bytes that it may become
 	FW_MAX_RENAMED = 64,		// files of one library's stem in its folder that are looked at
