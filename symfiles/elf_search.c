@@ -396,7 +396,7 @@ static void find_alt(const struct fw_elf_places *places, struct fw_elf *elf, con
 
 void fw_elf_set_key(struct fw_elf_set *set)
 {
-	const char *paths[] = { set->elf, set->debug, set->alt };
+	const char *const paths[] = { set->elf, set->debug, set->alt };
 	uint64_t h = COMPILER_VERSION << 1 | set->raw_names;
 	set->key.dev = set->key.ino = set->key.size = 0;
 	set->key.mtime_ns = set->key.ctime_ns = 0;
@@ -411,6 +411,16 @@ void fw_elf_set_key(struct fw_elf_set *set)
 			set->key.ctime_ns = k.ctime_ns;	// the youngest: see let_settle()
 	}
 	set->key.ino = h;
+}
+
+static uint64_t debug_bytes(const struct fw_elf *elf)
+{
+	static const char *const names[] = { ".debug_info", ".debug_line", ".debug_str",
+					     ".symtab", ".strtab" };
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
+		sum += fw_elf_section_size(elf, names[i]) >> 1;	// no sum can overflow
+	return sum << 1;
 }
 
 bool fw_elf_find_debug(const struct fw_elf_places *places, struct fw_elf_set *ret)
@@ -432,9 +442,12 @@ bool fw_elf_find_debug(const struct fw_elf_places *places, struct fw_elf_set *re
 		}
 		find_alt(places, elf, ret->elf, ret);
 	}
-	if (ret->alt == NULL && ret->debug != NULL &&
-	    fw_elf_open(ret->debug, &debug, NULL) == FW_OK)
-		find_alt(places, debug, ret->debug, ret);
+	ret->debug_bytes = elf ? debug_bytes(elf) : 0;
+	if (ret->debug != NULL && fw_elf_open(ret->debug, &debug, NULL) == FW_OK) {
+		if (ret->alt == NULL)
+			find_alt(places, debug, ret->debug, ret);
+		ret->debug_bytes += debug_bytes(debug);
+	}
 	fw_elf_close(debug);
 	fw_elf_close(elf);
 	fw_elf_set_key(ret);

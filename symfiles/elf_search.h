@@ -19,6 +19,7 @@ struct fw_elf_places {
 struct fw_elf_set {
 	char *elf, *debug, *alt;
 	struct fw_cache_key key;	// of all of them together
+	uint64_t debug_bytes;		// of the sections that names come from, unpacked
 	bool raw_names;			// their names are not to be demangled: another key
 };
 

@@ -11,6 +11,7 @@
 #include "lib/image/block.h"
 #include "symfiles/breakpad.h"
 #include "symfiles/elf_search.h"
+#include "symfiles/lazy_policy.h"
 #include "symfiles/loader.h"
 #include "symfiles/symbol_search.h"
 
@@ -34,10 +35,17 @@ struct entry {
 	struct fw_elf *elf;
 };
 
-struct opened {		// by fw_symbols_open_file; the newest first
+struct opened {		// by fw_symbols_open_file and _names; the newest first
 	struct opened *next;
 	const char *path;
-	const struct fw_image *image;
+	const struct fw_symbol_file *file;
+};
+
+struct lazy_module {
+	struct lazy_module *next;
+	struct fw_symbols *symbols;
+	struct fw_elf_set files;
+	struct fw_lazy *lazy;
 };
 
 struct fw_symbols {
@@ -47,12 +55,14 @@ struct fw_symbols {
 	const char *sysroot;		// "": the system's own
 	bool sysroot_given;
 	bool raw_names;
+	enum fw_lazy_when lazy;
 	struct fw_symbol_file not_searched, no_memory;
 
 	pthread_mutex_t lock;		// of what follows
 	struct fw_arena arena;
 	struct entry *buckets[NUM_BUCKETS];
 	FW_VEC(struct fw_image *) images;
+	struct lazy_module *lazy_modules;
 
 	pthread_mutex_t open_lock;
 	struct opened *opened;
@@ -100,6 +110,7 @@ enum fw_code fw_symbols_create(const struct fw_symbol_options *options, struct f
 	s->sysroot = keep(s, sysroot, sysroot_n);
 	s->sysroot_given = options->sysroot != NULL;
 	s->raw_names = options->raw_names;
+	s->lazy = options->lazy;
 	if (s->num_roots < options->num_paths || s->sysroot == NULL) {
 		fw_symbols_destroy(s);
 		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
@@ -108,6 +119,14 @@ enum fw_code fw_symbols_create(const struct fw_symbol_options *options, struct f
 		s->cache = fw_cache_open(options->cache_dir, options->cache_size, &why);
 	*ret = s;
 	return FW_OK;
+}
+
+static void destroy_lazy_module(struct lazy_module *m)
+{
+	m->symbols->lazy_modules = m->next;
+	fw_lazy_destroy(m->lazy);
+	fw_elf_set_clear(&m->files);
+	free(m);
 }
 
 void fw_symbols_destroy(struct fw_symbols *s)
@@ -123,6 +142,8 @@ void fw_symbols_destroy(struct fw_symbols *s)
 			pthread_mutex_destroy(&e->lock);
 		}
 	}
+	while (s->lazy_modules)
+		destroy_lazy_module(s->lazy_modules);
 	for (size_t i = 0; i < s->images.count; i++)
 		fw_image_destroy(s->images.data[i]);
 	for (size_t i = 0; i < s->num_roots; i++)
@@ -328,11 +349,16 @@ static struct fw_elf_places places_of(const struct fw_symbols *s)
 	return (struct fw_elf_places){ s->roots, s->num_roots, s->sysroot, s->cache };
 }
 
+static struct fw_loader_request request_of(const struct fw_elf_set *files)
+{
+	return (struct fw_loader_request){ .elf = files->elf, .debug = files->debug,
+					   .alt = files->alt, .raw_names = files->raw_names };
+}
+
 static enum fw_code compile_elf(struct fw_symbols *s, struct fw_elf_set *files,
 				struct fw_image **ret, struct fw_error *err)
 {
-	struct fw_loader_request q = { .elf = files->elf, .debug = files->debug,
-				       .alt = files->alt, .raw_names = files->raw_names };
+	struct fw_loader_request q = request_of(files);
 	struct fw_elf_set now = *files;
 	struct fw_image *image;
 	if (s->cache)
@@ -371,6 +397,80 @@ static enum fw_code obtain_elf(struct fw_symbols *s, struct fw_elf_set *files, b
 		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 	if (code == FW_OK)
 		*ret = image;
+	return code;
+}
+
+// ---- lazily ----
+
+static enum fw_code compile_whole(void *context, const struct fw_image **ret,
+				  struct fw_error *err)
+{
+	struct lazy_module *m = context;
+	struct fw_image *image;
+	bool from_cache;
+	enum fw_code code = obtain_elf(m->symbols, &m->files, false, &image, &from_cache, err);
+	if (code == FW_OK)
+		*ret = image;
+	return code;
+}
+
+static struct lazy_module *new_lazy_module(struct fw_symbols *s, const struct fw_elf_set *files)
+{
+	struct lazy_module *m = calloc(1, sizeof(*m));
+	struct fw_loader_request q = request_of(files);
+	struct fw_lazy_whole whole = { compile_whole, m };
+	if (m == NULL)
+		return NULL;
+	m->symbols = s;
+	m->files = *files;
+	m->files.elf = strdup(files->elf);
+	m->files.debug = files->debug ? strdup(files->debug) : NULL;
+	m->files.alt = files->alt ? strdup(files->alt) : NULL;
+	m->lazy = fw_lazy_create(&q, &whole);
+	pthread_mutex_lock(&s->lock);
+	m->next = s->lazy_modules;
+	s->lazy_modules = m;
+	if (m->lazy == NULL || m->files.elf == NULL || (files->debug && !m->files.debug) ||
+	    (files->alt && !m->files.alt)) {
+		destroy_lazy_module(m);
+		m = NULL;
+	}
+	pthread_mutex_unlock(&s->lock);
+	return m;
+}
+
+/** An image of unwind rules, and what answers for names. */
+static enum fw_code obtain_lazily(struct fw_symbols *s, const struct fw_elf_set *files,
+				  struct fw_symbol_file *ret, struct fw_error *err)
+{
+	struct fw_loader_request q = request_of(files);
+	struct fw_image *image;
+	q.no_names = true;
+	enum fw_code code = fw_loader_compile(&q, &image, err);
+	if (code != FW_OK)
+		return code;
+	if (files->key.debug_id.n && !fw_ident_equal(&image->debug_id, &files->key.debug_id)) {
+		fw_image_destroy(image);
+		return fw_fail(err, FW_MALFORMED, NULL, "it changed while it was read");
+	}
+	struct lazy_module *m = adopt(s, image) ? new_lazy_module(s, files) : NULL;
+	if (m == NULL)
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	ret->image = image;
+	ret->lazy = m->lazy;
+	return FW_OK;
+}
+
+/** ELF files by whichever way is due. */
+static enum fw_code obtain_either(struct fw_symbols *s, struct fw_elf_set *files, bool fresh,
+				  struct fw_symbol_file *ret, struct fw_error *err)
+{
+	struct fw_image *image;
+	if (!fresh && fw_lazy_wanted(s->lazy, s->cache, files))
+		return obtain_lazily(s, files, ret, err);
+	enum fw_code code = obtain_elf(s, files, fresh, &image, &ret->from_cache, err);
+	if (code == FW_OK)
+		ret->image = image;
 	return code;
 }
 
@@ -430,20 +530,18 @@ static const struct fw_symbol_file *load_source(struct fw_symbols *s, struct ent
 static const struct fw_symbol_file *load_elf(struct fw_symbols *s, struct entry *e, bool fresh)
 {
 	struct fw_error err;
-	struct fw_image *image;
 	struct fw_symbol_file r = { .status = FW_SYMBOLS_LOADED };
 	const struct fw_elf_places places = places_of(s);
 	if (!find_elf(s, e) || !fw_elf_find_debug(&places, &e->files))
 		return NULL;
 	r.path = e->files.elf;
-	if (obtain_elf(s, &e->files, fresh, &image, &r.from_cache, &err) != FW_OK) {
+	if (obtain_either(s, &e->files, fresh, &r, &err) != FW_OK) {
 		fw_search_refuse(&e->search, FW_SYMBOLS_CORRUPT, r.path, NULL, "%s%s%s",
 				 err.place, err.place[0] ? ": " : "", err.message);
 		return NULL;
 	}
-	if (!fw_search_cpu_fits(&e->search, r.path, image->cpu))
+	if (!fw_search_cpu_fits(&e->search, r.path, r.image->cpu))
 		return NULL;
-	r.image = image;
 	return new_record(s, &r);
 }
 
@@ -540,34 +638,33 @@ const struct fw_elf *fw_symbols_elf(struct fw_symbols *s, const struct fw_symbol
 
 // ---- one file by path ----
 
-static enum fw_code open_elf_file(struct fw_symbols *s, const char *path, bool fresh,
-				  const struct fw_image **ret, struct fw_error *err)
+static enum fw_code open_elf_file(struct fw_symbols *s, const char *path, bool fresh, bool lazily,
+				  struct fw_symbol_file *ret, struct fw_error *err)
 {
 	const struct fw_elf_places places = places_of(s);
 	struct fw_elf_set files = { .elf = strdup(path), .raw_names = s->raw_names };
 	struct fw_image *image;
-	bool from_cache;
 	enum fw_code code;
 	if (!fw_elf_find_debug(&places, &files)) {
 		code = fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 	} else {
 		if (fresh)
 			fw_cache_remove(s->cache, &files.key);
-		code = obtain_elf(s, &files, fresh, &image, &from_cache, err);
+		code = lazily ? obtain_either(s, &files, fresh, ret, err) :
+				obtain_elf(s, &files, fresh, &image, &ret->from_cache, err);
+		if (code == FW_OK && !lazily)
+			ret->image = image;
 	}
 	fw_elf_set_clear(&files);
-	if (code == FW_OK)
-		*ret = image;
 	return code;
 }
 
-static enum fw_code open_file(struct fw_symbols *s, const char *path, bool fresh,
-			      const struct fw_image **ret, struct fw_error *err)
+static enum fw_code open_file(struct fw_symbols *s, const char *path, bool fresh, bool lazily,
+			      struct fw_symbol_file *ret, struct fw_error *err)
 {
 	struct fw_source src = { .path = (char *)path };
 	struct fw_sym_head head;
 	struct fw_image *image;
-	bool from_cache;
 	enum fw_code code;
 	if (!fw_cache_key_of(path, &src.key)) {
 		// Standard input, or something whose reading says what is wrong.
@@ -576,50 +673,75 @@ static enum fw_code open_file(struct fw_symbols *s, const char *path, bool fresh
 		if (code == FW_OK && !adopt(s, image))
 			return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 		if (code == FW_OK)
-			*ret = image;
+			ret->image = image;
 		return code;
 	}
 	code = fw_sym_peek(path, &head, err);
 	if (code != FW_OK)
 		return code;
 	if (head.kind == FW_INDEX_ELF || head.elf)
-		return open_elf_file(s, path, fresh, ret, err);
+		return open_elf_file(s, path, fresh, lazily, ret, err);
 	if (head.has_module)
 		src.key.debug_id = head.id;
 	if (fresh)
 		fw_cache_remove(s->cache, &src.key);
-	code = obtain(s, &src, fresh, &image, &from_cache, err);
+	code = obtain(s, &src, fresh, &image, &ret->from_cache, err);
 	if (code == FW_OK)
-		*ret = image;
+		ret->image = image;
+	return code;
+}
+
+static struct opened *remember_opened(struct fw_symbols *s, const char *path,
+				      const struct fw_symbol_file *file)
+{
+	const struct fw_symbol_file *copy = new_record(s, file);
+	char *name = keep(s, path, strlen(path));
+	pthread_mutex_lock(&s->lock);
+	struct opened *o = name ? fw_arena_alloc(&s->arena, sizeof(*o)) : NULL;
+	pthread_mutex_unlock(&s->lock);
+	if (o == NULL || copy == &s->no_memory)
+		return NULL;
+	*o = (struct opened){ s->opened, name, copy };
+	s->opened = o;
+	return o;
+}
+
+static enum fw_code open_once(struct fw_symbols *s, const char *path, bool lazily,
+			      const struct fw_symbol_file **ret, struct fw_error *err)
+{
+	enum fw_code code = FW_OK;
+	struct fw_symbol_file file = { .status = FW_SYMBOLS_LOADED, .path = path };
+	pthread_mutex_lock(&s->open_lock);
+	struct opened *o = s->opened;
+	while (o && (strcmp(o->path, path) != 0 || (o->file->lazy && !lazily)))
+		o = o->next;
+	bool broken = o && atomic_load(&o->file->image->corrupt);
+	if (o == NULL || broken) {
+		code = open_file(s, path, broken, lazily, &file, err);
+		o = code == FW_OK ? remember_opened(s, path, &file) : NULL;
+		if (code == FW_OK && o == NULL)
+			code = fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	}
+	if (code == FW_OK)
+		*ret = o->file;
+	pthread_mutex_unlock(&s->open_lock);
 	return code;
 }
 
 enum fw_code fw_symbols_open_file(struct fw_symbols *s, const char *path,
 				  const struct fw_image **ret, struct fw_error *err)
 {
-	enum fw_code code = FW_OK;
-	const struct fw_image *image;
-	pthread_mutex_lock(&s->open_lock);
-	struct opened *o = s->opened;
-	while (o && strcmp(o->path, path) != 0)
-		o = o->next;
-	bool broken = o && atomic_load(&o->image->corrupt);
-	if ((o == NULL || broken) && (code = open_file(s, path, broken, &image, err)) == FW_OK) {
-		char *copy = keep(s, path, strlen(path));
-		pthread_mutex_lock(&s->lock);
-		o = copy ? fw_arena_alloc(&s->arena, sizeof(*o)) : NULL;
-		pthread_mutex_unlock(&s->lock);
-		if (o) {
-			*o = (struct opened){ s->opened, copy, image };
-			s->opened = o;
-		} else {
-			code = fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
-		}
-	}
+	const struct fw_symbol_file *file;
+	enum fw_code code = open_once(s, path, false, &file, err);
 	if (code == FW_OK)
-		*ret = o->image;
-	pthread_mutex_unlock(&s->open_lock);
+		*ret = file->image;
 	return code;
+}
+
+enum fw_code fw_symbols_open_names(struct fw_symbols *s, const char *path,
+				   const struct fw_symbol_file **ret, struct fw_error *err)
+{
+	return open_once(s, path, true, ret, err);
 }
 
 bool fw_symbols_each_elf(struct fw_symbols *s, bool (*each)(void *context, const char *path),

@@ -13,6 +13,9 @@
  */
 struct fw_symbols;
 
+/** When modules are read lazily instead of being compiled whole, see lazy_policy.h. */
+enum fw_lazy_when { FW_LAZY_AUTO, FW_LAZY_ALWAYS, FW_LAZY_NEVER };
+
 struct fw_symbol_options {
 	const char *const *paths;	// in order; each a store, a folder or one file
 	size_t num_paths;
@@ -22,6 +25,7 @@ struct fw_symbol_options {
 	const char *cache_dir;		// NULL: no cache on disk
 	uint64_t cache_size;		// cap in bytes
 	bool raw_names;			// of ELF: linkage names, not demangled (own cache entries)
+	enum fw_lazy_when lazy;
 };
 
 enum fw_symbol_status {
@@ -100,5 +104,9 @@ bool fw_symbols_each_elf(struct fw_symbols *s, bool (*each)(void *context, const
  */
 FW_MUST_CHECK enum fw_code fw_symbols_open_file(struct fw_symbols *s, const char *path,
 						const struct fw_image **ret, struct fw_error *err);
+/** The same for names (`framewalk addr`): an ELF file may be read lazily. */
+FW_MUST_CHECK enum fw_code fw_symbols_open_names(struct fw_symbols *s, const char *path,
+						 const struct fw_symbol_file **ret,
+						 struct fw_error *err);
 
 #endif
