@@ -13,7 +13,8 @@ struct addr {
 	enum fw_format format;
 	bool pretty;
 	const char *path;
-	const struct fw_image *image;
+	const struct fw_symbol_file *file;
+	size_t ahead;			// lines of input whose answers were asked for already
 	const struct fw_cpu *cpu;
 	struct fw_out *out;
 	struct fw_json json;		// --json: one object around all
@@ -21,9 +22,9 @@ struct addr {
 	bool failed;			// some line was no address
 };
 
-static bool parse_address(const char *text, uint64_t *ret)
+static bool parse_address(struct fw_str text, uint64_t *ret)
 {
-	struct fw_text t = { text, text + strlen(text) };
+	struct fw_text t = { text.s, text.s + text.n };
 	fw_text_skip_blanks(&t);
 	while (t.end > t.p && (fw_is_blank(t.end[-1]) || t.end[-1] == '\r'))
 		t.end--;
@@ -92,14 +93,21 @@ static void put_json(const struct addr *a, struct fw_json *j, uint64_t address)
 static void answer(struct addr *a, const char *text)
 {
 	uint64_t address;
-	if (!parse_address(text, &address)) {
+	if (!parse_address((struct fw_str){ text, strlen(text) }, &address)) {
 		struct fw_error err;
 		(void)fw_fail(&err, FW_MALFORMED, NULL, "'%.100s' is no hexadecimal address", text);
 		fw_complain(NULL, &err);
 		a->failed = true;
 		return;
 	}
-	fw_frames_at(a->image, address, &a->answer);
+	const struct fw_image *image = NULL;
+	uint64_t offset = address - a->file->image->base;
+	if (address >= a->file->image->base && offset <= UINT32_MAX)
+		image = fw_symbol_names(a->file, (uint32_t)offset);
+	a->answer.known = false;
+	a->answer.count = 0;
+	if (image != NULL)
+		fw_frames_at(image, address, &a->answer);
 	if (a->format == FW_FORMAT_TEXT) {
 		put_text(a, address);
 	} else if (a->format == FW_FORMAT_JSON) {
@@ -122,30 +130,77 @@ static void begin_json(struct addr *a)
 	fw_json_key(j, "file"), fw_json_cstr(j, a->path);
 	fw_json_key(j, "cpu"), fw_json_cstr(j, a->cpu->name);
 	fw_json_key(j, "debug_id");
-	fw_json_cstr(j, a->image->debug_id.n ? a->image->debug_id.text : NULL);
+	fw_json_cstr(j, a->file->image->debug_id.n ? a->file->image->debug_id.text : NULL);
 	fw_json_key(j, "addresses");
 	fw_json_begin_array(j);
+}
+
+struct offsets { FW_VEC(uint32_t) list; };
+
+static void add_offset(const struct addr *a, struct offsets *o, struct fw_str text)
+{
+	uint64_t address, base = a->file->image->base;
+	if (parse_address(text, &address) && address >= base && address - base <= UINT32_MAX)
+		(void)fw_vec_push(&o->list, (uint32_t)(address - base));
+}
+
+/** What is known to be asked is asked of a lazy module at once. */
+static void ask_ahead(struct addr *a, const struct fw_args *args,
+		      const struct fw_line_input *in, const char *line)
+{
+	struct offsets o = { { NULL, 0, 0 } };
+	struct fw_str text;
+	size_t at = 0;
+	if (a->file->lazy == NULL)
+		return;
+	if (a->ahead > 0) {
+		a->ahead--;
+		return;
+	}
+	for (size_t i = 0; line == NULL && i < args->operands.count; i++)
+		add_offset(a, &o, (struct fw_str){ args->operands.data[i],
+						   strlen(args->operands.data[i]) });
+	if (line != NULL)
+		add_offset(a, &o, (struct fw_str){ line, strlen(line) });
+	for (; line != NULL && fw_line_input_ahead(in, &at, &text); a->ahead++)
+		add_offset(a, &o, text);
+	fw_lazy_prefetch(a->file->lazy, o.list.data, o.list.count);
+	fw_vec_deinit(&o.list);
+}
+
+static int finish(struct addr *a)
+{
+	struct fw_error err;
+	if (a->file->lazy != NULL && fw_lazy_failure(a->file->lazy, &err) != FW_OK) {
+		fw_complain(a->path, &err);
+		a->failed = true;
+	}
+	return a->failed ? FW_EXIT_UNUSABLE : FW_EXIT_OK;
 }
 
 static int answer_all(struct addr *a, const struct fw_args *args)
 {
 	struct fw_line_input in = { 0 };
 	char *line;
-	a->cpu = fw_cpu_get(a->image->cpu);
+	a->cpu = fw_cpu_get(a->file->image->cpu);
 	if (a->format == FW_FORMAT_JSON)
 		begin_json(a);
+	if (args->operands.count > 0)
+		ask_ahead(a, args, &in, NULL);
 	for (size_t i = 0; i < args->operands.count; i++)
 		answer(a, args->operands.data[i]);
-	while (args->operands.count == 0 && fw_line_input_next(&in, a->out, &line))
+	while (args->operands.count == 0 && fw_line_input_next(&in, a->out, &line)) {
+		ask_ahead(a, args, &in, line);
 		if (*line != '\0')
 			answer(a, line);
+	}
 	fw_line_input_deinit(&in);
 	if (a->format == FW_FORMAT_JSON) {
 		fw_json_end_array(&a->json);
 		fw_json_end_object(&a->json);
 		fw_json_finish(&a->json);
 	}
-	return a->failed ? FW_EXIT_UNUSABLE : FW_EXIT_OK;
+	return finish(a);
 }
 
 static int run(struct addr *a, const struct fw_args *args, struct fw_symbols *symbols)
@@ -155,7 +210,7 @@ static int run(struct addr *a, const struct fw_args *args, struct fw_symbols *sy
 	if (!fw_output_open(&o, args->value[FW_OPT_OUTPUT].text))
 		return FW_EXIT_UNUSABLE;
 	a->out = &o.out;
-	if (fw_symbols_open_file(symbols, a->path, &a->image, &err) == FW_OK)
+	if (fw_symbols_open_names(symbols, a->path, &a->file, &err) == FW_OK)
 		return fw_output_close(&o, answer_all(a, args));
 	if (a->format != FW_FORMAT_TEXT)
 		fw_report_write_error_json(a->path, &err, a->pretty, a->out);

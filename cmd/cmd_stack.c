@@ -149,7 +149,7 @@ static int report_all(const struct fw_args *args, const struct fw_inputs *in,
 	struct fw_output output;
 	int status = check_symbol_paths(args) ? FW_EXIT_OK : FW_EXIT_UNUSABLE;
 
-	if (!fw_symbols_from_args(args, &symbols))
+	if (!fw_symbols_of_captures(args, in->several, &symbols))
 		return FW_EXIT_UNUSABLE;
 	if (fw_output_open(&output, args->value[FW_OPT_OUTPUT].text)) {
 		struct fw_batch_options o = read_options(args, format, in, output.terminal);

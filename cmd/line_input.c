@@ -54,6 +54,17 @@ bool fw_line_input_next(struct fw_line_input *in, struct fw_out *out, char **ret
 	}
 }
 
+bool fw_line_input_ahead(const struct fw_line_input *in, size_t *at, struct fw_str *ret)
+{
+	size_t left = in->count - in->at - *at;
+	const char *line = in->data + in->at + *at, *end = left ? memchr(line, '\n', left) : NULL;
+	if (end == NULL)
+		return false;
+	*ret = (struct fw_str){ line, (size_t)(end - line) };
+	*at += ret->n + 1;
+	return true;
+}
+
 void fw_line_input_deinit(struct fw_line_input *in)
 {
 	free(in->data);

@@ -72,6 +72,10 @@ const struct fw_opt fw_opts[FW_OPT_COUNT] = {
 	[FW_OPT_CACHE_SIZE] = { FW_OPT_CACHE_SIZE, 0, "cache-size", "BYTES", FW_TYPE_SIZE,
 		.min = 0, .max = UINT64_C(1) << 50, .commands = SYMFILE_USERS,
 		.help = "cap of the cache; K, M, G allowed (default 2G)" },
+	[FW_OPT_LAZY] = { FW_OPT_LAZY, 0, "lazy", "WHEN", FW_TYPE_CHOICE,
+		FW_COMPLETE_WORDS, "auto always never", .commands = ON(STACK) | ON(ADDR),
+		.help = "read of an ELF file only what is asked, instead of compiling it all:\n"
+			"auto (default: a large one, the first time), always, never" },
 	[FW_OPT_LOG_LEVEL] = { FW_OPT_LOG_LEVEL, 0, "log-level", "LEVEL", FW_TYPE_CHOICE,
 		FW_COMPLETE_WORDS, "error warn info debug", .commands = REPORTERS,
 		.help = "what is told on standard error: error, warn (default), info,\n"

@@ -27,12 +27,8 @@ static char *cache_dir(const struct fw_args *args)
 	return n < 0 ? NULL : dir;
 }
 
-bool fw_symbols_from_args(const struct fw_args *args, struct fw_symbols **ret)
-{
-	return fw_symbols_of_names(args, false, ret);
-}
-
-bool fw_symbols_of_names(const struct fw_args *args, bool raw_names, struct fw_symbols **ret)
+static bool create(const struct fw_args *args, bool raw_names, enum fw_lazy_when lazy,
+		   struct fw_symbols **ret)
 {
 	const struct fw_opt_value *size = &args->value[FW_OPT_CACHE_SIZE];
 	char *dir = cache_dir(args);
@@ -44,6 +40,8 @@ bool fw_symbols_of_names(const struct fw_args *args, bool raw_names, struct fw_s
 		.cache_dir = dir,
 		.cache_size = size->set ? size->number : DEFAULT_CACHE_SIZE,
 		.raw_names = raw_names,
+		.lazy = args->value[FW_OPT_LAZY].set ?
+			(enum fw_lazy_when)args->value[FW_OPT_LAZY].number : lazy,
 	};
 
 	fw_log(FW_LOG_DEBUG, NULL, "symbol cache: %s", dir ? dir : "none");
@@ -53,4 +51,19 @@ bool fw_symbols_of_names(const struct fw_args *args, bool raw_names, struct fw_s
 	if (!ok)
 		fw_complain(NULL, &err);
 	return ok;
+}
+
+bool fw_symbols_from_args(const struct fw_args *args, struct fw_symbols **ret)
+{
+	return create(args, false, FW_LAZY_AUTO, ret);
+}
+
+bool fw_symbols_of_captures(const struct fw_args *args, bool several, struct fw_symbols **ret)
+{
+	return create(args, false, several ? FW_LAZY_NEVER : FW_LAZY_AUTO, ret);
+}
+
+bool fw_symbols_of_names(const struct fw_args *args, bool raw_names, struct fw_symbols **ret)
+{
+	return create(args, raw_names, FW_LAZY_AUTO, ret);
 }

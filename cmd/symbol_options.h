@@ -7,11 +7,14 @@
 #include "symfiles/symbols.h"
 
 /**
- * Symbols as the command line (-s, --cache, --no-cache, --cache-size) and the
+ * Symbols as the command line (-s, --cache, --no-cache, --cache-size, --lazy) and the
  * environment (XDG_CACHE_HOME, HOME) say. The paths of @p args must outlive it.
  * False after complaining.
  */
 bool fw_symbols_from_args(const struct fw_args *args, struct fw_symbols **ret);
+
+/** The same for captures: of several, modules that come up again are best compiled. */
+bool fw_symbols_of_captures(const struct fw_args *args, bool several, struct fw_symbols **ret);
 
 /** The same, with names as they stand in ELF files when @p raw_names. */
 bool fw_symbols_of_names(const struct fw_args *args, bool raw_names, struct fw_symbols **ret);

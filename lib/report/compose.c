@@ -102,6 +102,32 @@ static enum fw_code compose_modules(struct fw_report *r)
 	return FW_OK;
 }
 
+/** All frames of a lazily read module are asked for at once; its failure is told. */
+static void fetch_names(struct fw_report *r, uint32_t module)
+{
+	FW_VEC(uint32_t) offsets = { 0 };
+	struct fw_report_module *m = &r->modules[module];
+	struct fw_error why;
+	for (uint32_t t = 0; t < r->num_threads; t++) {
+		for (uint32_t i = 0; i < r->threads[t].num_frames; i++) {
+			const struct fw_frame *f = &r->threads[t].frames[i];
+			uint64_t at = (f->signal_frame ? f->pc : f->lookup) - m->info->base;
+			if (f->module == module && at <= UINT32_MAX)
+				(void)fw_vec_push(&offsets, (uint32_t)at);
+		}
+	}
+	fw_lazy_prefetch(m->symbols->lazy, offsets.data, offsets.count);
+	fw_vec_deinit(&offsets);
+	if (fw_lazy_failure(m->symbols->lazy, &why) == FW_OK)
+		return;
+	struct fw_symbol_file *copy = fw_arena_alloc(&r->private->arena, sizeof(*copy));
+	if (copy == NULL)
+		return;
+	*copy = *m->symbols;
+	snprintf(copy->message, sizeof(copy->message), "no names: %.180s", why.message);
+	m->symbols = copy;
+}
+
 /** After walking: modules on no stack are looked for, not read. */
 static void finish_modules(struct fw_report *r)
 {
@@ -114,6 +140,8 @@ static void finish_modules(struct fw_report *r)
 			m->symbols = fw_symbols_look_up(r->private->symbols, &key);
 		}
 		m->cfi = FW_CFI_UNKNOWN;
+		if (m->on_stack && m->symbols->lazy != NULL)
+			fetch_names(r, i);
 		if (m->symbols->image != NULL) {
 			const struct fw_image *image = m->symbols->image;
 			bool rules = image->section_bytes[FW_SEC_CFI_RULES] != 0 ||
