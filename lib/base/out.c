@@ -36,8 +36,8 @@ void fw_out_deinit(struct fw_out *o)
 	*o = (struct fw_out){ .data = nothing, .fd = -1 };
 }
 
-/** From here on nothing fits, so every write takes the slow path and is dropped there. */
-static void fail(struct fw_out *o, int os_errno)
+// From here on nothing fits, so every write takes the slow path and is dropped there.
+void fw_out_fail(struct fw_out *o, int os_errno)
 {
 	o->failed = os_errno;
 	if (o->fd >= 0)
@@ -49,7 +49,7 @@ static void write_fd(struct fw_out *o, const char *s, size_t n)
 {
 	struct fw_error e;
 	if (fw_write_all(o->fd, s, n, &e) != FW_OK)
-		fail(o, e.os_errno ? e.os_errno : EIO);
+		fw_out_fail(o, e.os_errno ? e.os_errno : EIO);
 }
 
 enum fw_code fw_out_flush(struct fw_out *o, struct fw_error *err)
@@ -71,7 +71,7 @@ enum fw_code fw_out_flush(struct fw_out *o, struct fw_error *err)
 static bool grow(struct fw_out *o, size_t n)
 {
 	if (n > o->max - o->count) {
-		fail(o, EFBIG);
+		fw_out_fail(o, EFBIG);
 		return false;
 	}
 	size_t capacity = o->capacity ? o->capacity : 256;
@@ -82,7 +82,7 @@ static bool grow(struct fw_out *o, size_t n)
 	char *data = o->data == nothing ? NULL : o->data;
 	data = fw_alloc_should_fail() ? NULL : realloc(data, capacity);
 	if (!data) {
-		fail(o, ENOMEM);
+		fw_out_fail(o, ENOMEM);
 		return false;
 	}
 	o->data = data;

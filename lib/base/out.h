@@ -32,6 +32,9 @@ void fw_out_deinit(struct fw_out *o);	// does not flush, does not close fd
  */
 enum fw_code fw_out_flush(struct fw_out *o, struct fw_error *err);
 
+/** Writers that run out of memory and the like: from here on everything is dropped. */
+void fw_out_fail(struct fw_out *o, int os_errno);
+
 void fw_out_slow_(struct fw_out *o, const char *s, size_t n);
 
 static inline void fw_out_write(struct fw_out *o, const char *s, size_t n)
