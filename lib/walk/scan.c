@@ -60,15 +60,8 @@ static void note_candidate(struct fw_walker *w, uint64_t slot, uint64_t value)
 
 static enum fw_stop nothing_found(struct fw_walker *w, uint64_t slots_read)
 {
-	if (slots_read == 0) {
-		if (w->have_stack && w->frame.sp == w->stack_end)
-			return fw_walk_stop(w, FW_STOP_TRUNCATED_STACK,
-					    "the captured stack ends at 0x%llx",
-					    (unsigned long long)w->stack_end);
-		return fw_walk_stop(w, FW_STOP_MEMORY_MISSING,
-				    "no memory at stack pointer 0x%llx",
-				    (unsigned long long)w->frame.sp);
-	}
+	if (slots_read == 0)
+		return fw_walk_stop_no_words(w);
 	return fw_walk_stop(w, FW_STOP_NO_RULE,
 			    "%s, no frame record, and no return address with a call before it "
 			    "in %llu words",

@@ -112,7 +112,7 @@ enum fw_stop fw_walk_accept(struct fw_walker *w, const struct fw_caller *caller)
 static enum fw_stop enter_interrupted(struct fw_walker *w, const struct fw_regs *regs)
 {
 	uint64_t old_sp = w->regs.v[w->cpu->sp], new_sp = regs->v[w->cpu->sp];
-	const struct fw_segment *stack = fw_memory_find(&w->snapshot->memory, old_sp);
+	const struct fw_segment *stack = fw_memory_find(w->memory.memory, old_sp);
 	bool same = stack != NULL && new_sp - stack->start < stack->size;
 	w->result->frames.data[w->result->frames.count - 1].signal_frame = true;
 	if ((same && new_sp <= old_sp) || (!same && ++w->stack_switches > FW_MAX_STACK_SWITCHES))
@@ -174,14 +174,16 @@ static enum fw_stop leave_by_rules(struct fw_walker *w, const struct fw_rule *ru
 	return FW_STOP_NONE;
 }
 
-static enum fw_stop out_of_memory_words(struct fw_walker *w)
+enum fw_stop fw_walk_stop_no_words(struct fw_walker *w)
 {
-	if (w->have_stack && w->frame.sp >= w->stack_start && w->frame.sp <= w->stack_end)
-		return fw_walk_stop(w, FW_STOP_TRUNCATED_STACK,
-				    "the captured stack ends at 0x%llx",
-				    (unsigned long long)w->stack_end);
-	return fw_walk_stop(w, FW_STOP_MEMORY_MISSING, "no memory at stack pointer 0x%llx",
-			    (unsigned long long)w->frame.sp);
+	if (!w->have_stack || w->frame.sp < w->stack_start || w->frame.sp > w->stack_end)
+		return fw_walk_stop(w, FW_STOP_MEMORY_MISSING, "no memory at stack pointer 0x%llx",
+				    (unsigned long long)w->frame.sp);
+	if (w->sampled)
+		return fw_walk_stop(w, FW_STOP_TRUNCATED_STACK, "truncated at %llu bytes",
+				    (unsigned long long)w->sample_size);
+	return fw_walk_stop(w, FW_STOP_TRUNCATED_STACK, "the captured stack ends at 0x%llx",
+			    (unsigned long long)w->stack_end);
 }
 
 /** Frame pointer, leaf, scan: what is left when no rule could be used. */
@@ -217,13 +219,33 @@ static enum fw_stop rule_failed(struct fw_walker *w, enum fw_row_result result)
 	// With a rule at hand everything below the CFA is the frame's own: if the
 	// return address is not in the capture, nothing found lower can be it.
 	if (result == FW_ROW_NO_MEMORY)
-		return out_of_memory_words(w);
+		return fw_walk_stop_no_words(w);
 	w->cfi_failed = true;
 	return step_without_rule(w);
 }
 
+/**
+ * A sample has nothing of what lies below sp, where the innermost function may have
+ * saved registers by its rules: in a red zone, or popped already. They keep their values.
+ */
+static void keep_below_sp(struct fw_walker *w, const struct fw_rule *rules, uint32_t count,
+			  const struct fw_regs *callee, uint64_t old_sp)
+{
+	if (rules[0].kind != FW_RULE_REG)
+		return;
+	uint64_t cfa = callee->v[FW_SLOT(rules[0].reg)] + (uint64_t)(int64_t)rules[0].arg;
+	for (uint32_t i = 2; i < count; i++) {
+		unsigned target = FW_SLOT(rules[i].target);
+		uint64_t slot = (cfa + (uint64_t)(int64_t)rules[i].arg) & w->cpu->word_mask;
+		if (rules[i].kind == FW_RULE_LOAD_CFA && slot < old_sp &&
+		    fw_regs_has(callee, target))
+			fw_regs_set(&w->regs, target, callee->v[target]);
+	}
+}
+
 static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 {
+	struct fw_regs callee;
 	bool used = false;
 	w->cfi_failed = false;
 	// The short cut may have given up half way.
@@ -261,10 +283,15 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 			return step_without_rule(w);
 	}
 	uint64_t old_sp = w->regs.v[w->cpu->sp];
+	bool keep = w->sampled && fw_walk_is_context(w);
+	if (keep)
+		callee = w->regs;
 	enum fw_row_result result = fw_row_apply(rules, count, &w->code_image->programs, w->cpu,
 						 &w->regs, &w->memory);
 	if (result != FW_ROW_OK)
 		return rule_failed(w, result);
+	if (keep)
+		keep_below_sp(w, rules, count, &callee, old_sp);
 	w->unverified = 0;
 	return check_caller(w, FW_TRUST_CFI, old_sp, false);
 }
@@ -323,51 +350,49 @@ static void prepare_stack(struct fw_walker *w, const struct fw_thread_info *thre
 	}
 }
 
-static bool begin(struct fw_walker *w, const struct fw_thread_info *thread)
+void fw_walk_begin(struct fw_walker *w, struct fw_walk_result *r, const struct fw_memory *memory)
 {
-	struct fw_walk_result *r = w->result;
+	w->result = r;
 	r->frames.count = 0;
 	r->regs.count = 0;
 	r->num_candidates = 0;
 	r->corrupt_module = FW_NO_MODULE;
+	r->stop = FW_STOP_NONE;
 	r->stop_detail[0] = '\0';
-	w->memory.size = 0;
+	fw_memory_view_init(&w->memory, memory);
 	w->callee_params = w->next_params = w->unverified = w->stack_switches = 0;
-	if (!thread->have_context) {
-		r->stop = fw_walk_stop(w, FW_STOP_NO_RULE, "no registers: %s",
-				       thread->context_error ? thread->context_error : "none captured");
-		return false;
-	}
-	if (w->arch == NULL) {
+	if (w->arch == NULL)
 		r->stop = fw_walk_stop(w, FW_STOP_NO_RULE, "stacks of this CPU are not walked");
-		return false;
-	}
-	w->regs = thread->regs;
-	prepare_stack(w, thread);
-	w->frame = (struct fw_frame){ .trust = FW_TRUST_CONTEXT };
-	uint64_t pc = fw_walk_code_address(w, w->regs.v[w->cpu->pc]);
-	if (fw_walk_locate(w, pc).module != FW_NO_MODULE)
-		w->regs.v[w->cpu->pc] = pc;
-	w->frame.module = fw_walk_locate(w, w->regs.v[w->cpu->pc]).module;
-	set_frame(w, FW_TRUST_CONTEXT, true);
-	return true;
 }
 
-static bool out_of_time(const struct timespec *start)
+/** Make the captured registers in w->regs the innermost frame. */
+static void set_context(struct fw_walker *w)
+{
+	w->frame = (struct fw_frame){ .trust = FW_TRUST_CONTEXT };
+	uint64_t pc = fw_walk_code_address(w, w->regs.v[w->cpu->pc]);
+	w->frame.module = fw_walk_locate(w, pc).module;
+	if (w->frame.module != FW_NO_MODULE)
+		w->regs.v[w->cpu->pc] = pc;
+	else
+		w->frame.module = fw_walk_locate(w, w->regs.v[w->cpu->pc]).module;
+	set_frame(w, FW_TRUST_CONTEXT, true);
+}
+
+/** Whether the walk has taken too long; the clock starts at the first call. */
+static bool out_of_time(struct timespec *start)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (start->tv_sec == 0)
+		*start = now;
 	return now.tv_sec - start->tv_sec > FW_MAX_WALK_SECONDS;
 }
 
-enum fw_code fw_walk_thread(struct fw_walker *w, uint32_t index, struct fw_walk_result *r)
+enum fw_code fw_walk_run(struct fw_walker *w)
 {
-	struct timespec start;
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	w->result = r;
-	if (!begin(w, &w->snapshot->threads[index]))
-		return FW_OK;
-	r->stop = FW_STOP_NONE;
+	struct fw_walk_result *r = w->result;
+	struct timespec start = { 0 };
+	set_context(w);
 	while (r->stop == FW_STOP_NONE) {
 		if (!fw_vec_push(&r->frames, w->frame) ||
 		    (w->options.keep_registers && !fw_vec_push(&r->regs, w->regs)))
@@ -383,6 +408,21 @@ enum fw_code fw_walk_thread(struct fw_walker *w, uint32_t index, struct fw_walk_
 		if (atomic_load(&w->images[w->loaded[i]]->corrupt))
 			r->corrupt_module = w->loaded[i];
 	return FW_OK;
+}
+
+enum fw_code fw_walk_thread(struct fw_walker *w, uint32_t index, struct fw_walk_result *r)
+{
+	const struct fw_thread_info *thread = &w->snapshot->threads[index];
+	fw_walk_begin(w, r, &w->snapshot->memory);
+	w->sampled = false;
+	if (!thread->have_context)
+		r->stop = fw_walk_stop(w, FW_STOP_NO_RULE, "no registers: %s",
+				       thread->context_error ? thread->context_error : "none captured");
+	if (r->stop != FW_STOP_NONE)
+		return FW_OK;
+	w->regs = thread->regs;
+	prepare_stack(w, thread);
+	return fw_walk_run(w);
 }
 
 void fw_walk_result_deinit(struct fw_walk_result *r)
@@ -419,37 +459,61 @@ static uint64_t code_address_bits(const struct fw_snapshot *s)
 	return UINT64_MAX >> __builtin_clzll(top);
 }
 
+/** Room for what is known of each module; what was known of others goes. */
+static bool make_room(struct fw_walker *w, uint32_t num_modules)
+{
+	uint32_t n = num_modules + 1;
+	if (n > w->module_room) {
+		free(w->images);
+		free(w->image_asked);
+		free(w->loaded);
+		w->images = calloc(n, sizeof(*w->images));
+		w->image_asked = calloc(n, 1);
+		w->loaded = calloc(n, sizeof(*w->loaded));
+		w->module_room = n;
+		return w->images != NULL && w->image_asked != NULL && w->loaded != NULL;
+	}
+	memset(w->image_asked, 0, n);
+	return true;
+}
+
+enum fw_code fw_walker_reset(struct fw_walker *w, const struct fw_snapshot *snapshot,
+			     struct fw_error *err)
+{
+	w->num_loaded = 0;
+	w->code_start = w->code_size = w->fast_start = w->fast_size = 0;
+	w->code_module = FW_NO_MODULE;
+	w->code_image = NULL;
+	w->code_has_win = w->entry_refined = w->entry_asked = false;
+	w->snapshot = snapshot;
+	w->cpu = snapshot->cpu;
+	w->arch = arch_of(w->cpu->id);
+	w->pac_mask = w->cpu->id == FW_CPU_ARM64 ? code_address_bits(snapshot) : UINT64_MAX;
+	w->entry = snapshot->entry;
+	w->entry_size = snapshot->have_entry ? FW_ENTRY_SIZE : 0;
+	if (!make_room(w, snapshot->num_modules)) {
+		w->module_room = 0;
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	}
+	return FW_OK;
+}
+
 enum fw_code fw_walker_create(const struct fw_snapshot *snapshot,
 			      const struct fw_walk_source *source,
 			      const struct fw_walk_options *options,
 			      struct fw_walker **ret, struct fw_error *err)
 {
 	struct fw_walker *w = calloc(1, sizeof(*w));
-	uint32_t n = snapshot->num_modules;
-	if (w != NULL) {
-		w->images = calloc(n + 1, sizeof(*w->images));
-		w->image_asked = calloc(n + 1, 1);
-		w->loaded = calloc(n + 1, sizeof(*w->loaded));
-	}
-	if (w == NULL || w->images == NULL || w->image_asked == NULL ||
-	    w->loaded == NULL) {
-		fw_walker_destroy(w);
+	if (w == NULL)
 		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
-	}
-	w->snapshot = snapshot;
 	w->source = *source;
 	w->options = *options;
-	w->cpu = snapshot->cpu;
-	w->arch = arch_of(w->cpu->id);
-	w->pac_mask = w->cpu->id == FW_CPU_ARM64 ? code_address_bits(snapshot) : UINT64_MAX;
-	w->code_module = FW_NO_MODULE;
-	fw_memory_view_init(&w->memory, &snapshot->memory);
-	if (snapshot->have_entry) {
-		w->entry = snapshot->entry;
-		w->entry_size = FW_ENTRY_SIZE;
-	}
-	*ret = w;
-	return FW_OK;
+	enum fw_code code = fw_walker_reset(w, snapshot, err);
+	if (code)
+		fw_walker_destroy(w);
+	else
+		*ret = w;
+	return code;
 }
 
 void fw_walker_destroy(struct fw_walker *w)

@@ -88,9 +88,29 @@ FW_MUST_CHECK enum fw_code fw_walker_create(const struct fw_snapshot *snapshot,
 	const struct fw_walk_source *source, const struct fw_walk_options *options,
 	struct fw_walker **ret, struct fw_error *err);
 void fw_walker_destroy(struct fw_walker *w);
+/**
+ * The same walker for another snapshot (another process's modules): its source is
+ * asked anew for every image, its options stay. Cheap: no allocation unless the
+ * snapshot has more modules than any before. FW_NO_MEMORY: only destroy is left.
+ */
+FW_MUST_CHECK enum fw_code fw_walker_reset(struct fw_walker *w, const struct fw_snapshot *snapshot,
+					   struct fw_error *err);
 
 /** Walk thread @p index of the snapshot. Fails only for FW_NO_MEMORY. */
 FW_MUST_CHECK enum fw_code fw_walk_thread(struct fw_walker *w, uint32_t index,
 					  struct fw_walk_result *result);
+
+/**
+ * Walk a profiler's sample: its registers and the @p stack_size bytes of stack
+ * copied from @p stack_start on, in the snapshot's byte order. Of memory there is
+ * nothing else, and nothing below sp: a register that the innermost function has
+ * saved there keeps its value. Where the copy ends the walk stops with
+ * FW_STOP_TRUNCATED_STACK, "truncated at N bytes". The snapshot's threads and
+ * memory are not looked at but for code. Cheap: no allocation once
+ * @p result has grown. Fails only for FW_NO_MEMORY.
+ */
+FW_MUST_CHECK enum fw_code fw_walk_stack(struct fw_walker *w, const struct fw_regs *regs,
+					 uint64_t stack_start, const uint8_t *stack,
+					 uint64_t stack_size, struct fw_walk_result *result);
 
 #endif

@@ -36,6 +36,11 @@ struct fw_walker {
 	uint64_t pac_mask;		// bits of a code address; all ones: nothing to strip
 	bool have_stack;
 	uint64_t stack_start, stack_end;	// the thread's stack as far as captured
+	// fw_walk_stack: the one segment that `memory` shows, and how long it was given
+	bool sampled;
+	struct fw_segment sample;
+	struct fw_memory sample_memory;
+	uint64_t sample_size;
 	uint32_t unverified;		// unverified steps in a row
 	uint32_t callee_params;		// bytes of stack parameters of the frame's callee (x86)
 	uint32_t next_params;		// the same for the frame after the next step
@@ -46,6 +51,7 @@ struct fw_walker {
 	const struct fw_image **images;	// per module, once asked for
 	uint8_t *image_asked;
 	uint32_t *loaded, num_loaded;	// modules that have an image, for looks at its health
+	uint32_t module_room;		// entries that the three have room for
 };
 
 /** Code that may hold a pc: what locate says of an address. */
@@ -99,6 +105,14 @@ enum fw_stop fw_walk_accept(struct fw_walker *w, const struct fw_caller *caller)
 /** Stop with a reason in words. */
 __attribute__((format(printf, 3, 4)))
 enum fw_stop fw_walk_stop(struct fw_walker *w, enum fw_stop stop, const char *format, ...);
+/** A new walk into @p result, reading @p memory. result->stop is FW_STOP_NONE unless
+ *  nothing can be walked. w->regs and the stack's extent are the caller's to set. */
+void fw_walk_begin(struct fw_walker *w, struct fw_walk_result *result,
+		   const struct fw_memory *memory);
+/** Walk on from the captured registers in w->regs. FW_NO_MEMORY. */
+FW_MUST_CHECK enum fw_code fw_walk_run(struct fw_walker *w);
+/** Stop because the words at the frame's stack pointer are not in the capture. */
+enum fw_stop fw_walk_stop_no_words(struct fw_walker *w);
 
 // place.c
 struct fw_place fw_walk_locate(struct fw_walker *w, uint64_t address);
