@@ -51,7 +51,7 @@ START_TEST(widths)
 	b->samples[0].period = UINT64_C(12345678901234);
 	check_perf(b,
 		   "a b     7 [003]     0.000001: 12345678901234     cpu-clock: \n\n"
-		   ":1234567 1234567 [1234] 1234567.999999: page-faults:u: \n\n");
+		   ":1234567 1234567 [1234] 1234567.999999:    1000000 page-faults:u: \n\n");
 	synth_profile_destroy(b);
 }
 END_TEST
