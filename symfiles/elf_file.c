@@ -300,13 +300,27 @@ enum fw_code fw_elf_open_fd(int fd, bool dwo, struct fw_elf **ret, struct fw_err
 	struct fw_elf *self = calloc(1, sizeof(*self));
 	if (self == NULL)
 		return no_memory(err);
-	enum fw_code code = fw_file_open_fd(&self->file, fd, FW_MAX_INPUT, err);
+	enum fw_code code = fw_file_map_fd(&self->file, fd, FW_MAX_INPUT, err);
 	if (code != FW_OK) {
 		free(self);
 		return code;
 	}
 	self->own_file = true;
 	return finish_open(self, dwo, ret, err);
+}
+
+enum fw_code fw_elf_open_pages(struct fw_pages *pages, struct fw_elf **ret, struct fw_error *err)
+{
+	struct fw_elf *self = calloc(1, sizeof(*self));
+	if (self == NULL) {
+		fw_pages_deinit(pages);
+		return no_memory(err);
+	}
+	self->file = (struct fw_file){ .data = pages->data, .size = pages->size,
+				       .map = pages->data, .map_size = pages->capacity };
+	self->own_file = true;
+	*pages = (struct fw_pages){ 0 };
+	return finish_open(self, false, ret, err);
 }
 
 enum fw_code fw_elf_open_bytes(const void *data, uint64_t size, struct fw_elf **ret,

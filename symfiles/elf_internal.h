@@ -47,10 +47,21 @@ struct fw_elf {
 
 /**
  * Open from a descriptor, which stays the caller's; with @p dwo also a relocatable
- * object, as split DWARF files are.
+ * object, as split DWARF files are. It is mapped whatever its size: for a process that
+ * may die when a file is made shorter.
  */
 FW_MUST_CHECK enum fw_code fw_elf_open_fd(int fd, bool dwo, struct fw_elf **ret,
 					  struct fw_error *err);
+
+/**
+ * Open for a look: identity, program and section headers, small sections, and what
+ * fw_elf_section_size() and fw_elf_has_code() say. All other bytes may read as 0.
+ */
+FW_MUST_CHECK enum fw_code fw_elf_open_head(const char *path, struct fw_elf **ret,
+					    struct fw_error *err);
+/** From bytes that become the result's, also on failure. */
+FW_MUST_CHECK enum fw_code fw_elf_open_pages(struct fw_pages *pages, struct fw_elf **ret,
+					     struct fw_error *err);
 
 /** True for the name of a section of GNU's old compression, ".zdebug_x" for ".debug_x". */
 bool fw_elf_is_zdebug(struct fw_str name, const char *plain);

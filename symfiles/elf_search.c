@@ -78,7 +78,7 @@ static bool take(struct finder *f, const char *path, bool tell)
 					 head.id.text, f->w->id.text);
 		return false;
 	}
-	if (fw_elf_open(path, &elf, NULL) != FW_OK)
+	if (fw_elf_open_head(path, &elf, NULL) != FW_OK)
 		return false;
 	if (fw_ident_equal(fw_elf_debug_id(elf), &f->w->id)) {
 		if (fw_elf_has_code(elf))
@@ -266,7 +266,7 @@ static bool crc_fits(const char *path, uint32_t want)
 static bool try_file(struct hunt *h, const char *path)
 {
 	struct fw_elf *other;
-	if (fw_elf_open(path, &other, NULL) != FW_OK)
+	if (fw_elf_open_head(path, &other, NULL) != FW_OK)
 		return false;
 	bool fits = other->has_build_id && h->code_id->n > 0 ?
 		    fw_ident_equal(&other->code_id, h->code_id) :
@@ -432,7 +432,7 @@ bool fw_elf_find_debug(const struct fw_elf_places *places, struct fw_elf_set *re
 	}
 	if (ret->elf == NULL)
 		return false;
-	if (fw_elf_open(ret->elf, &elf, NULL) == FW_OK) {
+	if (fw_elf_open_head(ret->elf, &elf, NULL) == FW_OK) {
 		ret->key.debug_id = elf->debug_id;
 		if (has_section(elf, ".debug_info")) {
 			free(ret->debug);
@@ -443,7 +443,7 @@ bool fw_elf_find_debug(const struct fw_elf_places *places, struct fw_elf_set *re
 		find_alt(places, elf, ret->elf, ret);
 	}
 	ret->debug_bytes = elf ? debug_bytes(elf) : 0;
-	if (ret->debug != NULL && fw_elf_open(ret->debug, &debug, NULL) == FW_OK) {
+	if (ret->debug != NULL && fw_elf_open_head(ret->debug, &debug, NULL) == FW_OK) {
 		if (ret->alt == NULL)
 			find_alt(places, debug, ret->debug, ret);
 		ret->debug_bytes += debug_bytes(debug);

@@ -105,12 +105,12 @@ static enum fw_code read_whole(int fd, uint64_t size, struct fw_pages *ret, stru
 	return FW_OK;
 }
 
-static enum fw_code load_regular(int fd, uint64_t size, uint64_t max_size, struct fw_pages *ret,
-				 struct fw_error *err)
+static enum fw_code load_regular(int fd, uint64_t size, uint64_t read_below, uint64_t max_size,
+				 struct fw_pages *ret, struct fw_error *err)
 {
 	if (size == 0)		// empty, or a file of /proc that does not tell
 		return read_stream(fd, max_size, ret, err);
-	if (size < FW_READ_BELOW)
+	if (size < read_below)
 		return read_whole(fd, size, ret, err);
 	if (size > PTRDIFF_MAX)
 		return no_memory(err);
@@ -165,19 +165,20 @@ static enum fw_code open_stdin(struct fw_file *f, uint64_t max_size, struct fw_e
 		return refuse_special(&st, err);
 	// "framewalk - < file" is as cheap as naming the file.
 	if (S_ISREG(st.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0)
-		code = load_regular(STDIN_FILENO, (uint64_t)st.st_size, max_size, &p, err);
+		code = load_regular(STDIN_FILENO, (uint64_t)st.st_size, FW_READ_BELOW,
+				    max_size, &p, err);
 	else
 		code = read_stream(STDIN_FILENO, max_size, &p, err);
 	return code == FW_OK ? finish(f, &p, NULL, max_size, err) : code;
 }
 
 static enum fw_code open_stat(struct fw_file *f, int fd, const struct stat *st,
-			      uint64_t max_size, struct fw_error *err)
+			      uint64_t read_below, uint64_t max_size, struct fw_error *err)
 {
 	struct fw_pages p;
 	enum fw_code code = refuse_special(st, err);
 	if (code == FW_OK)
-		code = load_regular(fd, (uint64_t)st->st_size, max_size, &p, err);
+		code = load_regular(fd, (uint64_t)st->st_size, read_below, max_size, &p, err);
 	return code == FW_OK ? finish(f, &p, st, max_size, err) : code;
 }
 
@@ -190,7 +191,7 @@ enum fw_code fw_file_open(struct fw_file *f, const char *path, uint64_t max_size
 		return open_stdin(f, max_size, err);
 	enum fw_code code = open_regular(path, &fd, &st, err);
 	if (code == FW_OK)
-		code = open_stat(f, fd, &st, max_size, err);
+		code = open_stat(f, fd, &st, FW_READ_BELOW, max_size, err);
 	if (fd >= 0)
 		close(fd);
 	return code;
@@ -201,7 +202,15 @@ enum fw_code fw_file_open_fd(struct fw_file *f, int fd, uint64_t max_size, struc
 	struct stat st;
 	if (fstat(fd, &st) < 0)
 		return fw_fail_errno(err, NULL, "cannot stat");
-	return open_stat(f, fd, &st, max_size, err);
+	return open_stat(f, fd, &st, FW_READ_BELOW, max_size, err);
+}
+
+enum fw_code fw_file_map_fd(struct fw_file *f, int fd, uint64_t max_size, struct fw_error *err)
+{
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return fw_fail_errno(err, NULL, "cannot stat");
+	return open_stat(f, fd, &st, 0, max_size, err);
 }
 
 void fw_file_close(struct fw_file *f)

@@ -39,6 +39,9 @@ FW_MUST_CHECK enum fw_code fw_file_open(struct fw_file *f, const char *path,
 /** Same from an open descriptor, which stays the caller's. */
 FW_MUST_CHECK enum fw_code fw_file_open_fd(struct fw_file *f, int fd,
 					   uint64_t max_size, struct fw_error *err);
+/** The same, but mapped however small it is: for a process that may die of SIGBUS. */
+FW_MUST_CHECK enum fw_code fw_file_map_fd(struct fw_file *f, int fd,
+					  uint64_t max_size, struct fw_error *err);
 void fw_file_close(struct fw_file *f);
 
 /**
