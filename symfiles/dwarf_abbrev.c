@@ -215,19 +215,36 @@ static void free_table(struct fw_dw_abbrevs *t)
 	free(t);
 }
 
-static bool parse(struct fw_dw_abbrevs *t, struct fw_dw_cursor *c)
+/** Pass over the attributes of an abbreviation. */
+static void pass_specs(struct fw_dw_cursor *c)
+{
+	for (;;) {
+		uint64_t name = fw_dw_uleb(c), form = fw_dw_uleb(c);
+		if (c->bad || (name == 0 && form == 0))
+			return;
+		if (form == DW_FORM_implicit_const)
+			fw_dw_sleb(c);
+	}
+}
+
+/** @p only: the one code that is wanted; 0: all. */
+static bool parse(struct fw_dw_abbrevs *t, struct fw_dw_cursor *c, uint64_t only)
 {
 	if (!fw_vec_reserve(&t->ops, 1))	// there is an array even if no DIE has attributes
 		return false;
 	for (;;) {
 		uint64_t code = fw_dw_uleb(c);
-		if (code == 0)
+		if (code == 0 || (only && t->list.count))
 			return !c->bad && index_codes(t);
 		struct fw_dw_abbrev a = { .first_op = (uint32_t)t->ops.count };
 		uint64_t tag = fw_dw_uleb(c);
 		uint32_t have = 0;
 		a.tag = tag > UINT16_MAX ? 0 : (uint16_t)tag;
 		a.children = fw_dw_u8(c) != 0;
+		if (only && code != only) {
+			pass_specs(c);
+			continue;
+		}
 		if (!read_specs(t, &a, c, &have))
 			return false;
 		a.action = action_of(a.tag, have);
@@ -272,7 +289,8 @@ static bool grow_tables(struct fw_dw_file *f)
 }
 
 /** Read a table; what is broken comes as one without codes, so that it is read once. */
-static struct fw_dw_abbrevs *read_table(struct fw_dw_file *f, const struct fw_dw_unit *u)
+static struct fw_dw_abbrevs *read_table(struct fw_dw_file *f, const struct fw_dw_unit *u,
+					uint64_t only)
 {
 	struct fw_dw_cursor c = fw_dw_at(f, FW_DW_ABBREV, u->abbrev_offset, UINT64_MAX);
 	struct fw_dw_abbrevs *t = fw_alloc_should_fail() ? NULL : calloc(1, sizeof(*t));
@@ -285,11 +303,13 @@ static struct fw_dw_abbrevs *read_table(struct fw_dw_file *f, const struct fw_dw
 	t->address_size = u->address_size;
 	t->offset_size = u->offset_size;
 	t->old_refs = u->version <= 2;
-	if (!parse(t, &c)) {
+	if (!parse(t, &c, only)) {
 		t->list.count = t->sorted.count = 0;
 		t->dense = 0;
 	}
 	f->abbrev_left -= (uint64_t)(c.p - start);
+	if (only)
+		return t;
 	f->table_bytes += sizeof(*t) + t->ops.capacity * sizeof(*t->ops.data) +
 			  t->list.capacity * sizeof(*t->list.data) + t->dense * 4;
 	return t;
@@ -306,11 +326,26 @@ const struct fw_dw_abbrevs *fw_dw_abbrevs_of(const struct fw_dw_unit *u)
 	while (f->tables[at] && !same_table(f->tables[at], u))
 		at = (at + 1) & f->table_mask;
 	if (!f->tables[at]) {
-		f->tables[at] = read_table(f, u);
+		f->tables[at] = read_table(f, u, 0);
 		f->num_tables += f->tables[at] != NULL;
 	}
 	f->last = f->tables[at];
 	return f->last && f->last->list.count ? f->last : NULL;
+}
+
+struct fw_dw_abbrevs *fw_dw_one_abbrev(const struct fw_dw_unit *u, uint64_t code)
+{
+	struct fw_dw_abbrevs *t = code ? read_table(u->file, u, code) : NULL;
+	if (t && t->list.count == 0) {
+		free_table(t);
+		return NULL;
+	}
+	return t;
+}
+
+void fw_dw_free_one_abbrev(struct fw_dw_abbrevs *t)
+{
+	free_table(t);
 }
 
 void fw_dw_free_abbrevs(struct fw_dw_file *f)

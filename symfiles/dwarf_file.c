@@ -266,6 +266,29 @@ static void take_bases(struct fw_dw_unit *u, const struct fw_dw_die *die)
 		u->ranges_base = die->value[FW_DW_RANGES_BASE];
 }
 
+static void take_root(struct fw_dw_unit *u, const struct fw_dw_die *die)
+{
+	take_bases(u, die);
+	u->language = (uint8_t)die->value[FW_DW_LANGUAGE];
+	u->qualifies = fw_dw_has(die, FW_DW_LANGUAGE) &&
+		       language_qualifies(die->value[FW_DW_LANGUAGE]);
+	u->name = fw_dw_string(die, FW_DW_NAME);
+	if (fw_dw_has(die, FW_DW_COMP_DIR))
+		u->comp_dir = fw_dw_string(die, FW_DW_COMP_DIR);
+	if (fw_dw_has(die, FW_DW_STMT_LIST) && !u->file->split) {
+		u->has_line = true;
+		u->line_offset = die->value[FW_DW_STMT_LIST];
+	}
+	if (fw_dw_has(die, FW_DW_LOW))
+		u->has_low = fw_dw_address(die, FW_DW_LOW, &u->low);
+	if (fw_dw_has(die, FW_DW_DWO_NAME)) {
+		u->dwo_name = fw_dw_string(die, FW_DW_DWO_NAME);
+		u->has_dwo = u->dwo_name.n != 0;
+	}
+	if (fw_dw_has(die, FW_DW_DWO_ID))
+		u->dwo_id = die->value[FW_DW_DWO_ID];
+}
+
 bool fw_dw_read_root(struct fw_dw_unit *u)
 {
 	struct fw_dw_die die;
@@ -273,26 +296,28 @@ bool fw_dw_read_root(struct fw_dw_unit *u)
 		return !u->root_bad;
 	u->root_read = true;
 	u->root_bad = !fw_dw_die_at(u, u->die, &die);
-	if (u->root_bad)
+	if (!u->root_bad)
+		take_root(u, &die);
+	return !u->root_bad;
+}
+
+bool fw_dw_look_at_root(struct fw_dw_unit *u, struct fw_dw_die *ret, uint16_t *ret_tag)
+{
+	struct fw_dw_cursor c = fw_dw_at(u->file, FW_DW_INFO, u->die, u->end);
+	uint64_t code = fw_dw_uleb(&c);
+	struct fw_dw_abbrevs *t = c.bad ? NULL : fw_dw_one_abbrev(u, code);
+	if (!t)
 		return false;
-	take_bases(u, &die);
-	u->language = (uint8_t)die.value[FW_DW_LANGUAGE];
-	u->qualifies = fw_dw_has(&die, FW_DW_LANGUAGE) &&
-		       language_qualifies(die.value[FW_DW_LANGUAGE]);
-	u->name = fw_dw_string(&die, FW_DW_NAME);
-	if (fw_dw_has(&die, FW_DW_COMP_DIR))
-		u->comp_dir = fw_dw_string(&die, FW_DW_COMP_DIR);
-	if (fw_dw_has(&die, FW_DW_STMT_LIST) && !u->file->split) {
-		u->has_line = true;
-		u->line_offset = die.value[FW_DW_STMT_LIST];
-	}
-	if (fw_dw_has(&die, FW_DW_LOW))
-		u->has_low = fw_dw_address(&die, FW_DW_LOW, &u->low);
-	if (fw_dw_has(&die, FW_DW_DWO_NAME)) {
-		u->dwo_name = fw_dw_string(&die, FW_DW_DWO_NAME);
-		u->has_dwo = u->dwo_name.n != 0;
-	}
-	if (fw_dw_has(&die, FW_DW_DWO_ID))
-		u->dwo_id = die.value[FW_DW_DWO_ID];
-	return true;
+	memset(ret, 0, sizeof(*ret));
+	fw_dw_read_die(u, t, &t->list.data[0], &c, ret);
+	ret->offset = u->die;
+	ret->abbrev = NULL;
+	*ret_tag = t->list.data[0].tag;
+	fw_dw_free_one_abbrev(t);
+	if (c.bad)
+		return false;
+	if (!u->root_read)
+		take_root(u, ret);
+	u->root_read = true;
+	return !u->root_bad;
 }

@@ -194,6 +194,8 @@ FW_MUST_CHECK enum fw_code fw_dw_list_units(struct fw_dw_file *f, uint64_t from,
 struct fw_dw_unit *fw_dw_unit_at(struct fw_dw_file *f, uint64_t offset);
 /** Read the root DIE once; false: it is broken. */
 bool fw_dw_read_root(struct fw_dw_unit *u);
+/** The same, and the DIE itself, whose abbrev is not set, but its tag; cheap for one look. */
+bool fw_dw_look_at_root(struct fw_dw_unit *u, struct fw_dw_die *ret, uint16_t *ret_tag);
 /** Cursor at @p offset of a section, up to @p end. */
 struct fw_dw_cursor fw_dw_at(const struct fw_dw_file *f, enum fw_dw_section s, uint64_t offset,
 			     uint64_t end);
@@ -202,6 +204,9 @@ struct fw_dw_cursor fw_dw_at(const struct fw_dw_file *f, enum fw_dw_section s, u
 /** Table for a unit; NULL: broken or out of budget. Valid until fw_dw_trim_abbrevs. */
 const struct fw_dw_abbrevs *fw_dw_abbrevs_of(const struct fw_dw_unit *u);
 void fw_dw_free_abbrevs(struct fw_dw_file *f);
+/** A table of one code only, the caller's, for a look at a unit; NULL as above. */
+struct fw_dw_abbrevs *fw_dw_one_abbrev(const struct fw_dw_unit *u, uint64_t code);
+void fw_dw_free_one_abbrev(struct fw_dw_abbrevs *t);
 /** Between units: forget tables when they have become many. */
 void fw_dw_trim_abbrevs(struct fw_dw_file *f);
 const struct fw_dw_abbrev *fw_dw_find_abbrev_slow(const struct fw_dw_abbrevs *t, uint64_t code);

@@ -19,7 +19,8 @@ static bool index_unit(struct fw_dwarf_units *s, uint32_t i)
 	struct fw_dw_loader *l = &s->l;
 	struct fw_dw_unit *u = &l->main.units.data[i];
 	struct fw_dw_die die;
-	if (is_type_unit(u) || !fw_dw_read_root(u) || !fw_dw_die_at(u, u->die, &die))
+	uint16_t tag;
+	if (is_type_unit(u) || !fw_dw_look_at_root(u, &die, &tag))
 		return true;
 	l->ranges.list.count = 0;
 	bool ok = fw_dw_ranges_of(l, &die) == FW_OK;
@@ -29,7 +30,7 @@ static bool index_unit(struct fw_dwarf_units *s, uint32_t i)
 	}
 	// DWARF 2 has no ranges: gcc then states one section of several
 	bool part = u->version == 2 && !fw_dw_has(&die, FW_DW_AT_RANGES);
-	if (ok && (l->ranges.list.count == 0 || part) && die.abbrev->tag == DW_TAG_compile_unit)
+	if (ok && (l->ranges.list.count == 0 || part) && tag == DW_TAG_compile_unit)
 		ok = fw_vec_push(&s->loose, i);
 	return ok;
 }

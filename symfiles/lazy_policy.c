@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/** Bytes of debug sections, unpacked, that compile in some 50 ms. */
-#define BIG (UINT64_C(8) << 20)
+/** Bytes of debug sections and symbols, unpacked, that compile in some 20 ms. */
+#define BIG (UINT64_C(2) << 20)
 
 /** Noted before? If not, it is from now on. */
 static bool seen(struct fw_cache *cache, const struct fw_elf_set *files)
