@@ -6,6 +6,11 @@
 
 // Functions, lines and inlined calls of a whole file: one unit after the other.
 
+enum {
+	LARGE = 64 << 20,	// bytes of .debug_info that are not kept whole while it is read
+	RELEASE = 8 << 20,
+};
+
 /** Read one unit and give the image its functions. What breaks in it costs the rest of it. */
 static enum fw_code load_unit(struct fw_dw_loader *l, struct fw_dw_unit *u)
 {
@@ -45,7 +50,10 @@ static enum fw_code load_split(struct fw_dw_loader *l, struct fw_dw_unit *skelet
 static enum fw_code load_units(struct fw_dw_loader *l)
 {
 	struct fw_dw_file *f = &l->main;
+	// what was read is given back where nothing can lead there again
+	const bool once = f->sec[FW_DW_INFO].size >= LARGE && !fw_dw_refers_across(f);
 	enum fw_code code = FW_OK;
+	uint64_t released = 0;
 	for (size_t i = 0; i < f->units.count && code == FW_OK; i++) {
 		struct fw_dw_unit *u = &f->units.data[i];
 		if (u->type == DW_UT_type || u->type == DW_UT_split_type)
@@ -56,6 +64,10 @@ static enum fw_code load_units(struct fw_dw_loader *l)
 			code = load_unit(l, u);
 		fw_dw_trim_abbrevs(f);
 		fw_dw_trim_abbrevs(&l->alt);
+		if (once && u->end - released >= RELEASE) {
+			fw_elf_release(l->elf, &f->sec[FW_DW_INFO], u->end);
+			released = u->end;
+		}
 	}
 	return code;
 }

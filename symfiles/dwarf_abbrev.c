@@ -333,6 +333,27 @@ const struct fw_dw_abbrevs *fw_dw_abbrevs_of(const struct fw_dw_unit *u)
 	return f->last && f->last->list.count ? f->last : NULL;
 }
 
+bool fw_dw_refers_across(const struct fw_dw_file *f)
+{
+	struct fw_dw_cursor c = fw_dw_at(f, FW_DW_ABBREV, 0, UINT64_MAX);
+	while (c.p < c.end && !c.bad) {
+		if (fw_dw_uleb(&c) == 0)	// the end of a table
+			continue;
+		fw_dw_uleb(&c);
+		fw_dw_u8(&c);
+		for (;;) {
+			uint64_t name = fw_dw_uleb(&c), form = fw_dw_uleb(&c);
+			if (c.bad || form == DW_FORM_ref_addr || form == DW_FORM_indirect)
+				return true;
+			if (name == 0 && form == 0)
+				break;
+			if (form == DW_FORM_implicit_const)
+				fw_dw_sleb(&c);
+		}
+	}
+	return c.bad;
+}
+
 struct fw_dw_abbrevs *fw_dw_one_abbrev(const struct fw_dw_unit *u, uint64_t code)
 {
 	struct fw_dw_abbrevs *t = code ? read_table(u->file, u, code) : NULL;

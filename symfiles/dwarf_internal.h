@@ -204,6 +204,8 @@ struct fw_dw_cursor fw_dw_at(const struct fw_dw_file *f, enum fw_dw_section s, u
 /** Table for a unit; NULL: broken or out of budget. Valid until fw_dw_trim_abbrevs. */
 const struct fw_dw_abbrevs *fw_dw_abbrevs_of(const struct fw_dw_unit *u);
 void fw_dw_free_abbrevs(struct fw_dw_file *f);
+/** May some DIE refer to one of another unit of the file? */
+bool fw_dw_refers_across(const struct fw_dw_file *f);
 /** A table of one code only, the caller's, for a look at a unit; NULL as above. */
 struct fw_dw_abbrevs *fw_dw_one_abbrev(const struct fw_dw_unit *u, uint64_t code);
 void fw_dw_free_one_abbrev(struct fw_dw_abbrevs *t);

@@ -72,6 +72,12 @@ bool fw_elf_is_zdebug(struct fw_str name, const char *plain);
  */
 bool fw_elf_section_bytes(struct fw_elf *elf, size_t i, struct fw_bytes *ret);
 
+/**
+ * The first @p upto bytes of a section that fw_elf_section() gave are not needed any
+ * more; what they read as from now on is not said.
+ */
+void fw_elf_release(struct fw_elf *elf, const struct fw_bytes *b, uint64_t upto);
+
 /** Size that fw_elf_section() will give, nothing unpacked; 0: none, or damaged. */
 uint64_t fw_elf_section_size(const struct fw_elf *elf, const char *name);
 

@@ -1,5 +1,7 @@
 #include <elf.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <libdeflate.h>
 #include <zstd.h>
@@ -9,6 +11,7 @@
 enum {
 	DEFLATE_RATIO = 1032,		// best case of DEFLATE: 258 bytes from 2 bits
 	ZSTD_RATIO = (128 << 10),	// a block of 3 or more bytes holds 128 KiB at most
+	LARGE_PAGE = 2 << 20,
 	ZDEBUG_HEADER = 12,		// "ZLIB" and the size as a big-endian 64-bit number
 };
 #ifndef ELFCOMPRESS_ZSTD
@@ -55,6 +58,7 @@ static bool unpack(struct fw_elf *elf, const struct packed *p, struct fw_pages *
 	    !fw_pages_reserve(&out, p->size))
 		return false;
 	bool ok;
+	fw_pages_expect_all(&out);
 	if (p->method == ZSTD)
 		ok = ZSTD_decompress(out.data, p->size, p->data.data, p->data.size) == p->size;
 	else
@@ -139,11 +143,26 @@ bool fw_elf_section_bytes(struct fw_elf *elf, size_t i, struct fw_bytes *ret)
 	}
 	bool known = sh->flags & SHF_COMPRESSED ? chdr(elf, &raw, &p) : zdebug(&raw, &p);
 	u.bad = !known || !unpack(elf, &p, &u.pages);
+	fw_file_cool(&elf->file, sh->offset, sh->offset + sh->size);
 	if (!fw_vec_push(&elf->unpacked, u)) {
 		fw_pages_deinit(&u.pages);
 		return false;
 	}
 	return kept_bytes(elf, &u, ret);
+}
+
+void fw_elf_release(struct fw_elf *elf, const struct fw_bytes *b, uint64_t upto)
+{
+	if (b->data >= elf->file.data && b->data < elf->file.data + elf->file.size) {
+		uint64_t at = (uint64_t)(b->data - elf->file.data);
+		fw_file_cool(&elf->file, at, at + upto);
+		return;
+	}
+	// whole large pages: splitting one costs more than it gives
+	uintptr_t start = (uintptr_t)b->data, end = (start + upto) & ~(uintptr_t)(LARGE_PAGE - 1);
+	for (size_t i = 0; i < elf->unpacked.count; i++)
+		if (elf->unpacked.data[i].pages.data == b->data && start < end)
+			madvise((void *)start, end - start, MADV_DONTNEED);
 }
 
 uint64_t fw_elf_section_size(const struct fw_elf *elf, const char *name)

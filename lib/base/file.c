@@ -106,8 +106,9 @@ static enum fw_code read_whole(int fd, uint64_t size, struct fw_pages *ret, stru
 }
 
 static enum fw_code load_regular(int fd, uint64_t size, uint64_t read_below, uint64_t max_size,
-				 struct fw_pages *ret, struct fw_error *err)
+				 struct fw_pages *ret, bool *mapped, struct fw_error *err)
 {
+	*mapped = false;
 	if (size == 0)		// empty, or a file of /proc that does not tell
 		return read_stream(fd, max_size, ret, err);
 	if (size < read_below)
@@ -118,6 +119,7 @@ static enum fw_code load_regular(int fd, uint64_t size, uint64_t read_below, uin
 	if (map == MAP_FAILED)
 		return errno == ENOMEM ? no_memory(err) : fw_fail_errno(err, NULL, "cannot map");
 	*ret = (struct fw_pages){ map, size, size };
+	*mapped = true;
 	return FW_OK;
 }
 
@@ -158,6 +160,7 @@ static enum fw_code open_stdin(struct fw_file *f, uint64_t max_size, struct fw_e
 {
 	struct stat st;
 	struct fw_pages p;
+	bool mapped;
 	enum fw_code code;
 	if (fstat(STDIN_FILENO, &st) < 0)
 		return fw_fail_errno(err, NULL, "cannot stat");
@@ -166,7 +169,7 @@ static enum fw_code open_stdin(struct fw_file *f, uint64_t max_size, struct fw_e
 	// "framewalk - < file" is as cheap as naming the file.
 	if (S_ISREG(st.st_mode) && lseek(STDIN_FILENO, 0, SEEK_CUR) == 0)
 		code = load_regular(STDIN_FILENO, (uint64_t)st.st_size, FW_READ_BELOW,
-				    max_size, &p, err);
+				    max_size, &p, &mapped, err);
 	else
 		code = read_stream(STDIN_FILENO, max_size, &p, err);
 	return code == FW_OK ? finish(f, &p, NULL, max_size, err) : code;
@@ -176,10 +179,16 @@ static enum fw_code open_stat(struct fw_file *f, int fd, const struct stat *st,
 			      uint64_t read_below, uint64_t max_size, struct fw_error *err)
 {
 	struct fw_pages p;
+	bool mapped = false;
 	enum fw_code code = refuse_special(st, err);
 	if (code == FW_OK)
-		code = load_regular(fd, (uint64_t)st->st_size, read_below, max_size, &p, err);
-	return code == FW_OK ? finish(f, &p, st, max_size, err) : code;
+		code = load_regular(fd, (uint64_t)st->st_size, read_below, max_size, &p, &mapped,
+				    err);
+	if (code == FW_OK)
+		code = finish(f, &p, st, max_size, err);
+	if (code == FW_OK)
+		f->mapped = mapped && !f->compressed;
+	return code;
 }
 
 enum fw_code fw_file_open(struct fw_file *f, const char *path, uint64_t max_size,
@@ -232,6 +241,15 @@ void fw_file_drop(struct fw_file *f, uint64_t upto)
 		return;
 	f->map = (uint8_t *)f->map + (upto - done);
 	f->map_size -= upto - done;
+}
+
+void fw_file_cool(const struct fw_file *f, uint64_t from, uint64_t to)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	from = (from + page - 1) / page * page;
+	to = to / page * page;
+	if (f->mapped && from < to && to <= f->size)
+		madvise((void *)(f->data + from), to - from, MADV_DONTNEED);
 }
 
 static enum fw_code peek_fd(int fd, void *buffer, size_t n, size_t *ret_n, struct fw_error *err)

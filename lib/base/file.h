@@ -25,6 +25,7 @@ struct fw_file {
 	// private
 	void *map;
 	uint64_t map_size;
+	bool mapped;		// the file's own pages, not a copy
 };
 
 /**
@@ -50,6 +51,9 @@ void fw_file_close(struct fw_file *f);
  * memory together. The bytes must not be touched again.
  */
 void fw_file_drop(struct fw_file *f, uint64_t upto);
+
+/** The bytes [from, to) will not be read again soon: they need not stay in memory. */
+void fw_file_cool(const struct fw_file *f, uint64_t from, uint64_t to);
 
 /**
  * First bytes of the decompressed content, at most @p n, without reading the

@@ -4,6 +4,8 @@
 #include "lib/base/arena.h"
 #include "lib/base/pages.h"
 
+enum { LARGE = 4 << 20 };	// bytes that large pages are worth asking for
+
 static uint64_t round_to_pages(uint64_t n)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -40,6 +42,14 @@ bool fw_pages_trim(struct fw_pages *p)
 {
 	uint64_t capacity = round_to_pages(p->size);
 	return (p->data && capacity == p->capacity) || resize(p, capacity);
+}
+
+void fw_pages_expect_all(const struct fw_pages *p)
+{
+#ifdef MADV_HUGEPAGE
+	if (p->data && p->capacity >= LARGE)
+		madvise(p->data, p->capacity, MADV_HUGEPAGE);
+#endif
 }
 
 void fw_pages_deinit(struct fw_pages *p)

@@ -19,6 +19,8 @@ struct fw_pages {
 bool fw_pages_reserve(struct fw_pages *p, uint64_t need);
 /** Give the pages behind size back; at least one stays, so data is never NULL. */
 bool fw_pages_trim(struct fw_pages *p);
+/** All of it will be written soon: large pages, where the system has them. */
+void fw_pages_expect_all(const struct fw_pages *p);
 void fw_pages_deinit(struct fw_pages *p);
 
 #endif
