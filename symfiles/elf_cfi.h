@@ -18,7 +18,4 @@ void fw_exidx_close(struct fw_exidx *x);
 /** Append its rows in [from, to), offsets from the module's base; calls ascend. */
 FW_MUST_CHECK enum fw_code fw_exidx_fill(struct fw_exidx *x, uint64_t from, uint64_t to);
 
-/** Find .eh_frame, by name or through PT_GNU_EH_FRAME. */
-bool fw_elf_eh_frame(struct fw_elf *elf, const struct fw_cpu *cpu, struct fw_dwarf_cfi *ret);
-
 #endif

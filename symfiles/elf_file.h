@@ -60,6 +60,13 @@ unsigned fw_elf_word_size(const struct fw_elf *elf);
 bool fw_elf_section(struct fw_elf *elf, const char *name, struct fw_bytes *ret,
 		    uint64_t *ret_address);
 
+/**
+ * The same of a section that is stored as it is: any thread. FW_NOT_FOUND, or
+ * FW_UNSUPPORTED where it would have to be unpacked.
+ */
+enum fw_code fw_elf_stored(const struct fw_elf *elf, const char *name, struct fw_bytes *ret,
+			   uint64_t *ret_address);
+
 /** Bytes from the base to the end of what the file maps, whole pages. */
 uint64_t fw_elf_span(const struct fw_elf *elf);
 /** Linked for one address: a program that is not position-independent. */

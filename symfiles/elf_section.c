@@ -198,6 +198,28 @@ bool fw_elf_section(struct fw_elf *elf, const char *name, struct fw_bytes *ret,
 	return false;
 }
 
+enum fw_code fw_elf_stored(const struct fw_elf *elf, const char *name, struct fw_bytes *ret,
+			   uint64_t *ret_address)
+{
+	enum fw_code rc = FW_NOT_FOUND;
+	for (size_t i = 0; i < elf->sections.count; i++) {
+		const struct fw_elf_shdr *sh = &elf->sections.data[i];
+		const bool old = fw_elf_is_zdebug(sh->name, name);
+		if ((!old && !name_is(sh->name, name)) || sh->type == SHT_NOBITS ||
+		    sh->type == SHT_NULL)
+			continue;
+		if (old || sh->flags & SHF_COMPRESSED) {
+			rc = FW_UNSUPPORTED;
+			continue;
+		}
+		if (!fw_bytes_range(&elf->bytes, sh->offset, sh->size, ret))
+			continue;
+		*ret_address = sh->address;
+		return FW_OK;
+	}
+	return rc;
+}
+
 void fw_elf_drop_unpacked(struct fw_elf *elf)
 {
 	for (size_t i = 0; i < elf->unpacked.count; i++)

@@ -40,8 +40,41 @@ struct fw_cfi_skipped { uint32_t malformed, unsupported, empty; uint64_t first_o
 FW_MUST_CHECK enum fw_code fw_dwarf_cfi_list(const struct fw_dwarf_cfi *cfi, struct fw_fde **ret,
 					     uint32_t *ret_n, struct fw_cfi_skipped *skipped);
 
-struct fw_dwarf_decoder;	// remembers CIEs and memoises rows; one a compile
+/**
+ * .eh_frame_hdr's binary search table (LSB Core, "The .eh_frame_hdr section"):
+ * a hint, as linkers and strippers leave what they like; the FDE decides.
+ */
+struct fw_eh_index {
+	struct fw_dwarf_cfi hdr;	// the section's bytes, address and byte order
+	uint64_t frame;			// link-time address of .eh_frame
+	uint64_t table, count;		// offset of the first entry, and how many there are
+	uint8_t encoding, width;	// of an entry's two addresses; width: bytes of one
+};
 
+/**
+ * Read the header of @p hdr, whose bytes outlive *ret. False: it has not even an
+ * address of .eh_frame. A table that cannot be searched (none, or of LEB128) has count
+ * 0; one that claims more than there is room for ends there.
+ */
+bool fw_eh_index_open(const struct fw_dwarf_cfi *hdr, struct fw_eh_index *ret);
+
+/**
+ * The last entry at or below @p address: its function's start and its FDE, both as
+ * link-time addresses. FW_NOT_FOUND: all lie above. FW_MALFORMED: no table, or its
+ * order is wrong or not strict there.
+ */
+FW_MUST_CHECK enum fw_code fw_eh_index_find(const struct fw_eh_index *x, uint64_t address,
+					    uint64_t *ret_start, uint64_t *ret_fde);
+
+/** The last FDE in the first @p size bytes of .eh_frame, as an offset: looks at the whole table. */
+uint64_t fw_eh_index_last(const struct fw_eh_index *x, uint64_t size);
+
+struct fw_dwarf_decoder;	// remembers CIEs and memoises rows; one a compile, one a thread
+
+/**
+ * @p rows may be NULL: then only fw_dwarf_row_at() and fw_dwarf_fde_at() may be
+ * called. @p cfi is copied; its bytes, @p rows and @p programs must outlive *ret.
+ */
 FW_MUST_CHECK enum fw_code fw_dwarf_decoder_create(const struct fw_dwarf_cfi *cfi,
 	struct fw_cfi_builder *rows, struct fw_program_set *programs,
 	struct fw_dwarf_decoder **ret);
@@ -56,5 +89,21 @@ void fw_dwarf_decoder_destroy(struct fw_dwarf_decoder *d);
  */
 FW_MUST_CHECK enum fw_code fw_dwarf_decode_fde(struct fw_dwarf_decoder *d, const struct fw_fde *fde,
 	uint64_t base, struct fw_error *err);
+
+/**
+ * The FDE that begins at @p offset of the section, as fw_dwarf_cfi_list() lists it.
+ * FW_NOT_FOUND: no FDE, or one of nothing; else what is wrong with it.
+ */
+FW_MUST_CHECK enum fw_code fw_dwarf_fde_at(struct fw_dwarf_decoder *d, uint64_t offset,
+					   struct fw_fde *ret);
+
+/**
+ * The row in force at @p offset from @p base by this FDE, whose program is run no
+ * further than there: the one that fw_dwarf_decode_fde() gives. The rules are @p d's
+ * and stay until its next call; their programs are in its set. FW_NOT_FOUND:
+ * @p offset is not in the FDE's range. Other failures: no row there either.
+ */
+FW_MUST_CHECK enum fw_code fw_dwarf_row_at(struct fw_dwarf_decoder *d, const struct fw_fde *fde,
+	uint64_t base, uint32_t offset, const struct fw_rule **ret, uint32_t *ret_count);
 
 #endif

@@ -369,6 +369,34 @@ static enum verdict read_fde(const struct fw_dwarf_cfi *cfi, const struct fw_cie
 	return LISTED;
 }
 
+enum fw_code fw_dwarf_read_fde_(const struct fw_dwarf_cfi *cfi, struct fw_cie_table *t,
+				uint64_t at, struct fw_fde *ret)
+{
+	struct entry e;
+	struct fw_fde fde = { .offset = at };
+	uint32_t cie;
+	if (!read_entry(cfi, at, &e))
+		return FW_MALFORMED;
+	if (e.empty || e.is_cie)
+		return FW_NOT_FOUND;
+	fde.cie_offset = e.cie;
+	enum fw_code rc = fw_cie_find_(t, cfi, e.cie, &cie);
+	if (rc)
+		return rc;
+	switch (read_fde(cfi, &t->cies.data[cie], &e, &fde)) {
+	case LISTED:
+		*ret = fde;
+		return FW_OK;
+	case EMPTY:
+		return FW_NOT_FOUND;
+	case UNSUPPORTED:
+		return FW_UNSUPPORTED;
+	case MALFORMED:
+		break;
+	}
+	return FW_MALFORMED;
+}
+
 static void count(struct fw_cfi_skipped *skipped, enum verdict verdict, uint64_t offset)
 {
 	if (verdict == EMPTY) {

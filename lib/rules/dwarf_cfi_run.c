@@ -20,6 +20,7 @@ enum {	// DWARF 5, section 7.24, table 7.29; GNU's and AArch64's in the user ran
 
 enum {
 	MEMO_BITS = 14,
+	ROW_MEMO_BITS = 10,	// of one that decodes single rows
 	// between two FDEs: more states than this are forgotten
 	KEEP_STATES = 65536,
 	// of a memo's key: state 20 bits, return address 6, operation 8, operand 30
@@ -36,13 +37,14 @@ struct step { uint64_t key; uint64_t next; };
 
 struct fw_dwarf_decoder {
 	struct fw_dwarf_cfi cfi;
-	struct fw_cfi_builder *rows;
+	struct fw_cfi_builder *rows;	// NULL: single rows only
 	struct fw_program_set *programs;
 	struct fw_cie_table cies;
 	struct fw_cfi_builder states;	// only its rows are used
 	FW_VEC(uint32_t) row_of;	// of a state: its row in `rows`; 0: not asked for yet
 	uint32_t generation;		// of the states
-	struct step memo[1 << MEMO_BITS];
+	uint32_t memo_mask;
+	struct step memo[];
 };
 
 /** One FDE's program, or a CIE's. */
@@ -63,10 +65,12 @@ enum fw_code fw_dwarf_decoder_create(const struct fw_dwarf_cfi *cfi, struct fw_c
 				     struct fw_program_set *programs,
 				     struct fw_dwarf_decoder **ret)
 {
-	struct fw_dwarf_decoder *d = calloc(1, sizeof(*d));
+	const size_t steps = (size_t)1 << (rows ? MEMO_BITS : ROW_MEMO_BITS);
+	struct fw_dwarf_decoder *d = calloc(1, sizeof(*d) + steps * sizeof(d->memo[0]));
 	if (d == NULL)
 		return FW_NO_MEMORY;
 	d->cfi = *cfi;
+	d->memo_mask = (uint32_t)steps - 1;
 	d->rows = rows;
 	d->programs = programs;
 	d->generation = 1;
@@ -90,7 +94,7 @@ static void forget_states(struct fw_dwarf_decoder *d)
 	fw_cfi_builder_deinit(&d->states);
 	fw_cfi_builder_init(&d->states);
 	d->row_of.count = 0;
-	memset(d->memo, 0, sizeof(d->memo));
+	memset(d->memo, 0, (d->memo_mask + UINT64_C(1)) * sizeof(d->memo[0]));
 	d->generation++;
 }
 
@@ -253,9 +257,9 @@ static enum fw_code compute(const struct run *r, uint8_t op, uint8_t reg, int64_
 	return rc ? rc : save_state(r->d, &row, ret);
 }
 
-static inline struct step *memo_of(struct fw_dwarf_decoder *d, uint64_t key)
+static inline struct step *memo_of(struct fw_dwarf_decoder *d, uint64_t key, uint32_t mask)
 {
-	return &d->memo[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - MEMO_BITS)];
+	return &d->memo[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - MEMO_BITS) & mask];
 }
 
 static inline uint64_t key_of(const struct run *r, uint8_t op, uint64_t operand)
@@ -272,7 +276,7 @@ enum fw_code first_step(struct run *r, uint64_t key, uint8_t op, uint8_t reg, in
 	if (rc)
 		return rc;
 	if (key)
-		*memo_of(r->d, key) = (struct step){ key, next };
+		*memo_of(r->d, key, r->d->memo_mask) = (struct step){ key, next };
 	r->state = next;
 	return FW_OK;
 }
@@ -289,7 +293,7 @@ enum fw_code take(struct run *r, uint8_t code, int64_t operand, uint8_t op, uint
 	uint64_t key = 0;
 	if (__builtin_expect(operand >= -half && operand < half, 1)) {
 		key = key_of(r, code, (uint64_t)operand & (((uint64_t)half << 1) - 1));
-		const struct step *s = memo_of(r->d, key);
+		const struct step *s = memo_of(r->d, key, r->d->memo_mask);
 		if (__builtin_expect(s->key == key, 1)) {
 			r->state = (uint32_t)s->next;
 			return FW_OK;
@@ -457,6 +461,8 @@ enum fw_code first_row(struct fw_dwarf_decoder *d, uint32_t state)
 static inline enum fw_code emit(struct run *r)
 {
 	struct fw_dwarf_decoder *d = r->d;
+	if (d->rows == NULL)
+		return FW_OK;
 	if (FW_UNLIKELY(d->row_of.data[r->state] == 0)) {
 		enum fw_code rc = first_row(d, r->state);
 		if (rc)
@@ -516,9 +522,11 @@ static inline enum fw_code advance(struct run *r, uint64_t bytes, bool *at_end)
  * with operands of one byte, steps that are remembered and rows that
  * exist; up to the first that is anything else.
  */
-static void run_common(struct run *r)
+static inline __attribute__((always_inline))
+void run_common(struct run *r, const bool rows)
 {
 	struct fw_dwarf_decoder *const d = r->d;
+	const uint32_t memo_mask = (1u << (rows ? MEMO_BITS : ROW_MEMO_BITS)) - 1;
 	const struct fw_cie *const cie = r->cie;
 	const uint64_t key_ra = (uint64_t)(cie->ra_reg & 63) << KEY_RA, from = r->from, end = r->end;
 	const uint64_t mask = (UINT64_C(1) << KEY_OP) - 1;
@@ -528,9 +536,11 @@ static void run_common(struct run *r)
 		const uint64_t op = *p, high = op & 0xc0;
 		uint64_t key = state << KEY_STATE | key_ra;
 		if (high == CFA_ADVANCE_LOC) {
-			const uint32_t row = d->row_of.data[state];
+			const uint32_t row = rows ? d->row_of.data[state] : 0;
 			const uint64_t bytes = (op & 0x3f) * cie->code_align;
-			if (FW_UNLIKELY(row == 0 || bytes == 0 || bytes >= end - at || at < from ||
+			if (FW_UNLIKELY(bytes == 0 || bytes >= end - at))
+				break;
+			if (rows && FW_UNLIKELY(row == 0 || at < from ||
 					fw_cfi_append_inline(d->rows, (uint32_t)at, row)))
 				break;	// an append that failed is tried again, and fails
 			at += bytes;
@@ -545,7 +555,7 @@ static void run_common(struct run *r)
 			key |= op << KEY_OP | p[1];
 		else
 			break;
-		const struct step *s = memo_of(d, key);
+		const struct step *s = memo_of(d, key, memo_mask);
 		if (FW_UNLIKELY(s->key != key))
 			break;
 		state = s->next;
@@ -562,8 +572,12 @@ static enum fw_code run(struct run *r)
 	bool at_end = false;
 	enum fw_code rc = FW_OK;
 	while (!rc && !at_end) {
-		if (!r->is_cie)
-			run_common(r);
+		if (!r->is_cie) {
+			if (r->d->rows)
+				run_common(r, true);
+			else
+				run_common(r, false);
+		}
 		if (r->c.p == r->c.end)
 			break;
 		const uint8_t op = *r->c.p++;
@@ -659,35 +673,49 @@ static enum fw_code fail(struct fw_error *err, enum fw_code rc, uint64_t offset)
 	return fw_fail(err, rc, place, "%s", problem(rc));
 }
 
+/** Set up a run of an FDE whose range was checked; its CIE has been run. */
+static enum fw_code begin(struct fw_dwarf_decoder *d, const struct fw_fde *fde, uint64_t base,
+			  struct run *r)
+{
+	if (!fw_bytes_has(&d->cfi.bytes, fde->instructions, fde->instructions_size))
+		return FW_MALFORMED;
+	if (d->row_of.count > KEEP_STATES)
+		forget_states(d);
+	enum fw_code rc = fw_cie_find_(&d->cies, &d->cfi, fde->cie_offset, &r->cie_index);
+	if (!rc)
+		rc = prepare_cie(d, r->cie_index);
+	if (rc)
+		return rc;
+	r->d = d;
+	r->cie = &d->cies.cies.data[r->cie_index];
+	r->c = (struct fw_cursor){ d->cfi.bytes.data + fde->instructions,
+				   d->cfi.bytes.data + fde->instructions +
+				   fde->instructions_size, d->cfi.bytes.swap, false };
+	r->state = r->initial = r->cie->initial;
+	r->at = fde->start - base;
+	r->from = r->at + fde->skip;
+	r->base = base;
+	r->is_cie = false;
+	r->depth = 0;
+	return FW_OK;
+}
+
+/** Does an FDE lie in the 4 GiB from the base on? *ret: the offset of its end. */
+static bool end_of(const struct fw_fde *fde, uint64_t base, uint64_t *ret)
+{
+	return fde->size != 0 && fde->start >= base &&
+	       !__builtin_add_overflow(fde->start - base, fde->size, ret) && *ret <= UINT32_MAX;
+}
+
 enum fw_code fw_dwarf_decode_fde(struct fw_dwarf_decoder *d, const struct fw_fde *fde,
 				 uint64_t base, struct fw_error *err)
 {
 	struct run r;	// `remembered` is filled before it is read
-	uint64_t last;
-	if (fde->size == 0 || fde->start < base ||
-	    __builtin_add_overflow(fde->start - base, fde->size, &last) || last > UINT32_MAX)
+	if (!end_of(fde, base, &r.end))
 		return fail(err, FW_LIMIT, fde->offset);
-	if (!fw_bytes_has(&d->cfi.bytes, fde->instructions, fde->instructions_size))
-		return fail(err, FW_MALFORMED, fde->offset);
-	if (d->row_of.count > KEEP_STATES)
-		forget_states(d);
-	enum fw_code rc = fw_cie_find_(&d->cies, &d->cfi, fde->cie_offset, &r.cie_index);
-	if (!rc)
-		rc = prepare_cie(d, r.cie_index);
+	enum fw_code rc = begin(d, fde, base, &r);
 	if (rc)
 		return fail(err, rc, fde->offset);
-	r.d = d;
-	r.cie = &d->cies.cies.data[r.cie_index];
-	r.c = (struct fw_cursor){ d->cfi.bytes.data + fde->instructions,
-				  d->cfi.bytes.data + fde->instructions +
-				  fde->instructions_size, d->cfi.bytes.swap, false };
-	r.state = r.initial = r.cie->initial;
-	r.at = fde->start - base;
-	r.from = r.at + fde->skip;
-	r.end = last;
-	r.base = base;
-	r.is_cie = false;
-	r.depth = 0;
 	if (r.from >= r.end)
 		return FW_OK;
 	rc = run(&r);
@@ -697,4 +725,30 @@ enum fw_code fw_dwarf_decode_fde(struct fw_dwarf_decoder *d, const struct fw_fde
 	if (!rc)
 		rc = closed;
 	return rc ? fail(err, rc, fde->offset) : FW_OK;
+}
+
+enum fw_code fw_dwarf_row_at(struct fw_dwarf_decoder *d, const struct fw_fde *fde, uint64_t base,
+			     uint32_t offset, const struct fw_rule **ret, uint32_t *ret_count)
+{
+	struct run r;	// `remembered` is filled before it is read
+	if (!end_of(fde, base, &r.end))
+		return FW_LIMIT;
+	enum fw_code rc = begin(d, fde, base, &r);
+	if (rc)
+		return rc;
+	if (offset < r.from || offset >= r.end)
+		return FW_NOT_FOUND;
+	r.end = (uint64_t)offset + 1;	// what holds from further on is not wanted
+	rc = run(&r);
+	if (rc)
+		return rc;
+	const uint32_t *first = d->states.row_first.data + r.state;
+	*ret = d->states.rules.data + first[0];
+	*ret_count = first[1] - first[0];
+	return FW_OK;
+}
+
+enum fw_code fw_dwarf_fde_at(struct fw_dwarf_decoder *d, uint64_t offset, struct fw_fde *ret)
+{
+	return fw_dwarf_read_fde_(&d->cfi, &d->cies, offset, ret);
 }

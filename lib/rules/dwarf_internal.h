@@ -98,6 +98,10 @@ FW_MUST_CHECK enum fw_code fw_cie_find_(struct fw_cie_table *t, const struct fw_
 					uint64_t offset, uint32_t *ret);
 void fw_cie_table_deinit_(struct fw_cie_table *t);
 
+/** fw_dwarf_fde_at(), with the CIEs met so far in a table of the caller's. */
+FW_MUST_CHECK enum fw_code fw_dwarf_read_fde_(const struct fw_dwarf_cfi *cfi,
+	struct fw_cie_table *t, uint64_t at, struct fw_fde *ret);
+
 /**
  * A pointer in the encoding of LSB Core, "DWARF Exception Header Encoding".
  * False (and c->bad where bytes were missing): not to be had without more
