@@ -99,7 +99,7 @@ check: deps-test ## install what is missing, build, run all tests
 TAP := $(O)/tap
 TEST_ENV = CORPUS='$(abspath $(CORPUS))' FRAMEWALK='$(abspath $(O))/framewalk' TESTDATA='$(CURDIR)/testdata' \
 	BUILD='$(abspath $(O))' CK_DEFAULT_TIMEOUT=60
-check-all: all $(O)/tests/unit $(O)/tests/regress $(O)/tests/tools/print_rows
+check-all: all $(O)/tests/unit $(O)/tests/regress $(O)/tests/tools/print_rows $(O)/tests/tools/print_profile
 	@rm -rf $(TAP); mkdir -p $(TAP)
 	-@$(TEST_ENV) CK_TAP_LOG_FILE_NAME=$(TAP)/unit.tap $(O)/tests/unit > $(TAP)/unit.log 2>&1; echo "exit $$?" >> $(TAP)/unit.tap
 	-@$(TEST_ENV) sh tests/cli/run > $(TAP)/cli.tap; echo "exit $$?" >> $(TAP)/cli.tap
@@ -110,7 +110,7 @@ check-all: all $(O)/tests/unit $(O)/tests/regress $(O)/tests/tools/print_rows
 	-@$(O)/tests/regress tests/fuzz/corpus > $(TAP)/regress.tap; echo "exit $$?" >> $(TAP)/regress.tap
 	@sh tests/summary.sh $(TAP)/*.tap
 
-cli: all ## golden tests of the command line; RUN=group/case runs one, BLESS=1 rewrites them
+cli: all $(O)/tests/tools/print_profile ## golden tests of the command line; RUN=group/case runs one, BLESS=1 rewrites them
 	@$(TEST_ENV) sh tests/cli/run $(if $(BLESS),--bless) $(RUN)
 lint: all ## include direction, headers alone, forbidden words, fixtures
 	@$(TEST_ENV) sh tests/lint/stairs.sh; a=$$?; $(TEST_ENV) sh tests/lint/words.sh; b=$$?; \
@@ -124,6 +124,7 @@ bashcompdir ?= $(datadir)/bash-completion/completions
 zshcompdir ?= $(datadir)/zsh/site-functions
 fishcompdir ?= $(datadir)/fish/vendor_completions.d
 INSTALLED = $(bindir)/framewalk $(mandir)/man1/framewalk.1 $(datadir)/framewalk/framewalk.schema.json \
+	$(datadir)/framewalk/framewalk-samples.schema.json \
 	$(libexecdir)/framewalk/addr2line $(libexecdir)/framewalk/llvm-symbolizer \
 	$(bashcompdir)/framewalk $(zshcompdir)/_framewalk $(fishcompdir)/framewalk.fish
 
@@ -137,6 +138,7 @@ install: all ## program, man page, completions and schema: prefix=/usr/local DES
 	sed 's|/usr/local/share|$(datadir)|' cmd/framewalk.1 > $(O)/framewalk.1
 	install -m 644 $(O)/framewalk.1 $(DESTDIR)$(mandir)/man1/framewalk.1
 	install -m 644 cmd/framewalk.schema.json $(DESTDIR)$(datadir)/framewalk/framewalk.schema.json
+	install -m 644 cmd/framewalk-samples.schema.json $(DESTDIR)$(datadir)/framewalk/framewalk-samples.schema.json
 	for s in bash zsh fish; do $(RUN_FRAMEWALK) completion $$s > $(O)/completion.$$s || exit 1; done
 	install -m 644 $(O)/completion.bash $(DESTDIR)$(bashcompdir)/framewalk
 	install -m 644 $(O)/completion.zsh $(DESTDIR)$(zshcompdir)/_framewalk
@@ -161,6 +163,8 @@ $(O)/tests/regress: $(O)/tests/fuzz/regress.o $(REGRESS_OBJ) $(O)/libframewalk.a
 $(O)/tests/tools/%: $(O)/tests/tools/%.o $(O)/libframewalk.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $(FW_LDFLAGS) -o $@ $^ $(LIBS)
+
+$(O)/tests/tools/print_profile: $(O)/tests/synth_profile.o $(O)/tests/synth_profile_perf.o
 
 # Their rows are compared with readelf's, where both are there.
 SYSTEM_LIBS ?= $(foreach l,libc.so.6 libm.so.6 ld-linux-x86-64.so.2 libstdc++.so.6,$(wildcard /lib/x86_64-linux-gnu/$(l)))

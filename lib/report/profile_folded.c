@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "lib/report/profile_tree.h"
+#include "lib/report/profile_by_name.h"
 
 struct folding {
 	const struct fw_name_tree *t;
@@ -14,7 +14,7 @@ struct folding {
 
 static void write_name(struct folding *w, uint32_t node)
 {
-	fw_out_str(w->out, fw_tree_text(w->t, w->t->nodes.data[node].name));
+	fw_out_str(w->out, fw_name_tree_text(w->t, w->t->nodes.data[node].name));
 }
 
 static void write_line(struct folding *w, uint32_t node)
@@ -58,26 +58,26 @@ static bool write_tree(struct folding *w)
 }
 
 static void fold(const struct fw_profile *a, const struct fw_profile *b,
-		 const struct fw_tree_options *o, struct fw_out *out)
+		 const struct fw_name_tree_options *o, struct fw_out *out)
 {
 	struct fw_name_tree t;
 	struct folding w = { .t = &t, .out = out, .columns = b ? 2 : 1 };
-	fw_tree_init(&t, o);
-	enum fw_code code = fw_tree_add(&t, a, 0);
+	fw_name_tree_init(&t, o);
+	enum fw_code code = fw_name_tree_add(&t, a, 0);
 	if (code == FW_OK && b)
-		code = fw_tree_add(&t, b, 1);
+		code = fw_name_tree_add(&t, b, 1);
 	if (code == FW_OK)
-		code = fw_tree_sort(&t);
+		code = fw_name_tree_sort(&t);
 	if (code != FW_OK || !write_tree(&w))
 		fw_out_fail(out, code == FW_LIMIT ? EFBIG : ENOMEM);
 	fw_vec_deinit(&w.path);
-	fw_tree_deinit(&t);
+	fw_name_tree_deinit(&t);
 }
 
 void fw_profile_write_folded(const struct fw_profile *p, const struct fw_folded_options *o,
 			     struct fw_out *out)
 {
-	struct fw_tree_options tree = { .no_inline = o->no_inline, .weight = o->weight,
+	struct fw_name_tree_options tree = { .no_inline = o->no_inline, .weight = o->weight,
 					.annotate = o->annotate };
 	fold(p, NULL, &tree, out);
 }
@@ -85,5 +85,5 @@ void fw_profile_write_folded(const struct fw_profile *p, const struct fw_folded_
 void fw_profile_write_diff(const struct fw_profile *before, const struct fw_profile *after,
 			   struct fw_out *out)
 {
-	fold(before, after, &(struct fw_tree_options){ 0 }, out);
+	fold(before, after, &(struct fw_name_tree_options){ 0 }, out);
 }

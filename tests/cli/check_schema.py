@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check JSON output against cmd/framewalk.schema.json.
+"""Check JSON output against cmd/framewalk.schema.json or framewalk-samples.schema.json.
 
 usage: check_schema.py [--mutate] SCHEMA FILE...
 
@@ -64,6 +64,10 @@ class Checker:
     def kind(self, document):
         if document.get('status') == 'ERROR':
             return 'error'
+        if 'kind' in document:
+            return document['kind']
+        if 'sample' in self.schema['$defs']:
+            return 'sample'
         return 'report' if 'schema_version' in document else 'summary'
 
     def resolve(self, schema, value):

@@ -1,4 +1,4 @@
-#include "lib/report/profile_tree.h"
+#include "lib/report/profile_by_name.h"
 
 #include <stdlib.h>
 
@@ -19,13 +19,13 @@ struct adding {
 	struct fw_out scratch, text;
 };
 
-void fw_tree_init(struct fw_name_tree *t, const struct fw_tree_options *o)
+void fw_name_tree_init(struct fw_name_tree *t, const struct fw_name_tree_options *o)
 {
 	*t = (struct fw_name_tree){ .o = *o };
 	fw_intern_init(&t->names);
 }
 
-void fw_tree_deinit(struct fw_name_tree *t)
+void fw_name_tree_deinit(struct fw_name_tree *t)
 {
 	fw_intern_deinit(&t->names);
 	fw_vec_deinit(&t->nodes);
@@ -69,7 +69,7 @@ static enum fw_code grow_slots(struct fw_name_tree *t)
 
 static enum fw_code get_child(struct fw_name_tree *t, uint32_t parent, uint32_t name, uint32_t *ret)
 {
-	if (!t->nodes.count && !fw_vec_push(&t->nodes, ((struct fw_tree_node){ 0 })))
+	if (!t->nodes.count && !fw_vec_push(&t->nodes, ((struct fw_name_tree_node){ 0 })))
 		return FW_NO_MEMORY;
 	if (!t->slots || t->nodes.count >= t->mask / 2) {
 		enum fw_code code = grow_slots(t);
@@ -78,13 +78,13 @@ static enum fw_code get_child(struct fw_name_tree *t, uint32_t parent, uint32_t 
 	}
 	uint32_t at = slot_of(t, parent, name);
 	for (; t->slots[at]; at = (at + 1) & t->mask) {
-		const struct fw_tree_node *n = &t->nodes.data[t->slots[at]];
+		const struct fw_name_tree_node *n = &t->nodes.data[t->slots[at]];
 		if (n->parent == parent && n->name == name) {
 			*ret = t->slots[at];
 			return FW_OK;
 		}
 	}
-	if (!fw_vec_push(&t->nodes, ((struct fw_tree_node){ .parent = parent, .name = name })))
+	if (!fw_vec_push(&t->nodes, ((struct fw_name_tree_node){ .parent = parent, .name = name })))
 		return FW_NO_MEMORY;
 	*ret = t->slots[at] = (uint32_t)(t->nodes.count - 1);
 	return FW_OK;
@@ -244,7 +244,7 @@ static enum fw_code add_stacks(struct adding *a, uint32_t *order, unsigned colum
 	return FW_OK;
 }
 
-enum fw_code fw_tree_add(struct fw_name_tree *t, const struct fw_profile *p, unsigned column)
+enum fw_code fw_name_tree_add(struct fw_name_tree *t, const struct fw_profile *p, unsigned column)
 {
 	struct adding a = { .t = t, .p = p };
 	enum fw_code code = FW_NO_MEMORY;
@@ -286,7 +286,7 @@ static int by_key(const void *x, const void *y, void *context)
 {
 	const struct fw_name_tree *t = context;
 	uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-	struct fw_str s = fw_tree_text(t, a / 2), u = fw_tree_text(t, b / 2);
+	struct fw_str s = fw_name_tree_text(t, a / 2), u = fw_name_tree_text(t, b / 2);
 	size_t n = s.n < u.n ? s.n : u.n;
 	int order = n ? memcmp(s.s, u.s, n) : 0;
 	if (!order)
@@ -315,7 +315,7 @@ static uint32_t *rank_names(const struct fw_name_tree *t)
 	return ranks;
 }
 
-enum fw_code fw_tree_sort(struct fw_name_tree *t)
+enum fw_code fw_name_tree_sort(struct fw_name_tree *t)
 {
 	const size_t items = 2 * t->nodes.count, names = fw_intern_count(&t->names);
 	if (items > FW_NO_ITEM || names > UINT32_MAX / 2)
@@ -348,7 +348,7 @@ enum fw_code fw_tree_sort(struct fw_name_tree *t)
 	return ok ? FW_OK : FW_NO_MEMORY;
 }
 
-struct fw_str fw_tree_module(const struct fw_name_tree *t, uint32_t name)
+struct fw_str fw_name_tree_module(const struct fw_name_tree *t, uint32_t name)
 {
 	struct fw_str s = fw_intern_get(&t->names, name);
 	if (!t->o.modules)
@@ -357,7 +357,7 @@ struct fw_str fw_tree_module(const struct fw_name_tree *t, uint32_t name)
 	return (struct fw_str){ s.s + 1, (size_t)(end - s.s) - 1 };
 }
 
-struct fw_str fw_tree_text(const struct fw_name_tree *t, uint32_t name)
+struct fw_str fw_name_tree_text(const struct fw_name_tree *t, uint32_t name)
 {
 	struct fw_str s = fw_intern_get(&t->names, name);
 	const char *end = t->o.modules ? memchr(s.s, '\n', s.n) : s.s;
