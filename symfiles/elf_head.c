@@ -27,6 +27,7 @@ struct head {
 	uint8_t *data;
 	struct fw_bytes bytes;
 	bool wide;
+	bool frames;		// and what unwind rules are read from
 };
 
 static bool fill(const struct head *h, uint64_t offset, uint64_t n)
@@ -85,6 +86,23 @@ static bool fill_segments(const struct head *h)
 	return true;
 }
 
+/** Is section `name` (of the names section at `names`) read whole for its unwind rules? */
+static bool is_frames(const struct head *h, uint64_t names, uint32_t name)
+{
+	static const char *const wanted[] = { ".eh_frame", ".eh_frame_hdr", ".debug_frame",
+					      ".dynamic", ".dynstr" };
+	char text[16] = "";
+	uint64_t at;
+	if (__builtin_add_overflow(names, name, &at) || at >= h->bytes.size)
+		return false;
+	const uint64_t room = h->bytes.size - at;
+	memcpy(text, h->data + at, room < sizeof(text) - 1 ? room : sizeof(text) - 1);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++)
+		if (strcmp(text, wanted[i]) == 0)
+			return true;
+	return false;
+}
+
 static bool fill_sections(const struct head *h)
 {
 	uint64_t table = word(h, h->wide ? 40 : 32);
@@ -95,6 +113,10 @@ static bool fill_sections(const struct head *h)
 	// more than a half word holds are counted elsewhere: such a file is read whole
 	if (count == 0 || entry != (h->wide ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)) ||
 	    table >= h->bytes.size || !fill(h, table, entry * count))
+		return false;
+	const uint64_t name_at = table + names * entry;
+	const uint64_t names_at = word(h, name_at + (h->wide ? 24 : 16));
+	if (h->frames && !fill(h, names_at, word(h, name_at + (h->wide ? 32 : 20))))
 		return false;
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t at = table + i * entry, flags = word(h, at + 8);
@@ -107,7 +129,10 @@ static bool fill_sections(const struct head *h)
 			want = CODE_HEAD;
 		if (size <= SMALL_SECTION || i == names || type == SHT_NOTE)
 			want = size;
-		if (want > (1 << 20) || !fill(h, offset, want))
+		const bool whole = h->frames && is_frames(h, names_at, type_at(h, at));
+		if (whole)
+			want = size;
+		if ((want > (1 << 20) && !whole) || !fill(h, offset, want))
 			return false;
 	}
 	return true;
@@ -123,16 +148,18 @@ static bool read_head(struct head *h)
 	return fill_segments(h) && fill_sections(h);
 }
 
-enum fw_code fw_elf_open_head(const char *path, struct fw_elf **ret, struct fw_error *err)
+static enum fw_code open_partly(const char *path, bool frames, struct fw_elf **ret,
+				struct fw_error *err)
 {
+	const uint64_t limit = frames ? FW_READ_BELOW : FW_MAX_INPUT;	// mapped from there on
 	struct fw_pages pages = { 0 };
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	bool ok = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-		  st.st_size >= SMALL_FILE && (uint64_t)st.st_size < FW_MAX_INPUT &&
+		  st.st_size >= SMALL_FILE && (uint64_t)st.st_size < limit &&
 		  fw_pages_reserve(&pages, (uint64_t)st.st_size);
 	if (ok) {
-		struct head h = { .fd = fd, .data = pages.data,
+		struct head h = { .fd = fd, .data = pages.data, .frames = frames,
 				  .bytes = { pages.data, (uint64_t)st.st_size, false } };
 		pages.size = h.bytes.size;
 		ok = read_head(&h);
@@ -143,4 +170,14 @@ enum fw_code fw_elf_open_head(const char *path, struct fw_elf **ret, struct fw_e
 		return fw_elf_open_pages(&pages, ret, err);
 	fw_pages_deinit(&pages);
 	return fw_elf_open(path, ret, err);
+}
+
+enum fw_code fw_elf_open_head(const char *path, struct fw_elf **ret, struct fw_error *err)
+{
+	return open_partly(path, false, ret, err);
+}
+
+enum fw_code fw_elf_open_frames(const char *path, struct fw_elf **ret, struct fw_error *err)
+{
+	return open_partly(path, true, ret, err);
 }

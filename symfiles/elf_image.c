@@ -58,3 +58,13 @@ enum fw_code fw_elf_compile(const struct fw_elf_files *files, struct fw_image **
 	}
 	return fw_builder_freeze(b, ret, err);
 }
+
+enum fw_code fw_elf_identity(struct fw_elf *elf, struct fw_image **ret, struct fw_error *err)
+{
+	struct fw_builder *b;
+	enum fw_code code = fw_builder_create(&b, err);
+	if (code != FW_OK)
+		return code;
+	fw_elf_identity_into(elf, b);
+	return fw_builder_freeze(b, ret, err);
+}

@@ -39,4 +39,8 @@ void fw_elf_identity_into(struct fw_elf *elf, struct fw_builder *b);
 FW_MUST_CHECK enum fw_code fw_elf_compile(const struct fw_elf_files *files,
 					  struct fw_image **ret, struct fw_error *err);
 
+/** Only whose image it would be: an image without content. */
+FW_MUST_CHECK enum fw_code fw_elf_identity(struct fw_elf *elf, struct fw_image **ret,
+					   struct fw_error *err);
+
 #endif

@@ -59,6 +59,12 @@ FW_MUST_CHECK enum fw_code fw_elf_open_fd(int fd, bool dwo, struct fw_elf **ret,
  */
 FW_MUST_CHECK enum fw_code fw_elf_open_head(const char *path, struct fw_elf **ret,
 					    struct fw_error *err);
+/**
+ * The same with all that unwind rules are read from (.debug_frame: where it is not
+ * packed). Large files are mapped: of the sections only what is looked at is read.
+ */
+FW_MUST_CHECK enum fw_code fw_elf_open_frames(const char *path, struct fw_elf **ret,
+					      struct fw_error *err);
 /** From bytes that become the result's, also on failure. */
 FW_MUST_CHECK enum fw_code fw_elf_open_pages(struct fw_pages *pages, struct fw_elf **ret,
 					     struct fw_error *err);

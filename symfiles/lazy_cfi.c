@@ -75,6 +75,11 @@ void fw_lazy_cfi_close(struct fw_lazy_cfi *c)
 	free(c);
 }
 
+bool fw_lazy_cfi_found(const struct fw_lazy_cfi *c)
+{
+	return c->frames.sections[FW_EH_FRAME].found || c->frames.sections[FW_DEBUG_FRAME].found;
+}
+
 /**
  * The FDE by the search table. FW_NOT_FOUND: the table knows none that covers the
  * offset, which the listing has to confirm. FW_MALFORMED: the table is not true.

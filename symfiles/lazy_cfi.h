@@ -21,6 +21,9 @@ FW_MUST_CHECK enum fw_code fw_lazy_cfi_open(const struct fw_elf *elf, const stru
 					    struct fw_lazy_cfi **ret);
 void fw_lazy_cfi_close(struct fw_lazy_cfi *c);
 
+/** Is there any section of rules at all? */
+bool fw_lazy_cfi_found(const struct fw_lazy_cfi *c);
+
 /**
  * Rules in force at @p offset from the module's base, *ret_count (2 to FW_CPU_REGS + 2)
  * of them; NULL: none there. They and @p programs (may be NULL) are good until the next

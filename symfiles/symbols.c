@@ -10,7 +10,10 @@
 #include "lib/base/vec.h"
 #include "lib/image/block.h"
 #include "symfiles/breakpad.h"
+#include "symfiles/elf_image.h"
+#include "symfiles/elf_internal.h"
 #include "symfiles/elf_search.h"
+#include "symfiles/lazy_cfi.h"
 #include "symfiles/lazy_policy.h"
 #include "symfiles/loader.h"
 #include "symfiles/symbol_search.h"
@@ -46,6 +49,7 @@ struct lazy_module {
 	struct fw_symbols *symbols;
 	struct fw_elf_set files;
 	struct fw_lazy *lazy;
+	struct fw_elf *elf, *debug;	// as fw_elf_open_frames() opens them; or NULL
 };
 
 struct fw_symbols {
@@ -125,6 +129,8 @@ static void destroy_lazy_module(struct lazy_module *m)
 {
 	m->symbols->lazy_modules = m->next;
 	fw_lazy_destroy(m->lazy);
+	fw_elf_close(m->elf);
+	fw_elf_close(m->debug);
 	fw_elf_set_clear(&m->files);
 	free(m);
 }
@@ -439,25 +445,57 @@ static struct lazy_module *new_lazy_module(struct fw_symbols *s, const struct fw
 	return m;
 }
 
-/** An image of unwind rules, and what answers for names. */
+/** Unwind rules from the files themselves: an image of nothing. NULL: not to be had so. */
+static struct fw_image *open_rules(const struct fw_elf_set *files, struct fw_elf **elf,
+				   struct fw_elf **debug)
+{
+	struct fw_lazy_cfi *trial;
+	struct fw_image *image = NULL;
+	*elf = *debug = NULL;
+	if (files->elf != NULL && fw_elf_open_frames(files->elf, elf, NULL) == FW_OK &&
+	    (files->debug == NULL || fw_elf_open_frames(files->debug, debug, NULL) == FW_OK) &&
+	    fw_lazy_cfi_open(*elf, *debug, &trial) == FW_OK) {
+		fw_lazy_cfi_close(trial);
+		if (fw_elf_identity(*elf, &image, NULL) == FW_OK)
+			return image;
+	}
+	fw_elf_close(*elf);
+	fw_elf_close(*debug);
+	*elf = *debug = NULL;
+	return NULL;
+}
+
+/** Unwind rules, and what answers for names. */
 static enum fw_code obtain_lazily(struct fw_symbols *s, const struct fw_elf_set *files,
 				  struct fw_symbol_file *ret, struct fw_error *err)
 {
 	struct fw_loader_request q = request_of(files);
-	struct fw_image *image;
+	struct fw_elf *elf, *debug;
+	struct fw_image *image = open_rules(files, &elf, &debug);
+	struct lazy_module *m = NULL;
+	enum fw_code code = FW_OK;
 	q.no_names = true;
-	enum fw_code code = fw_loader_compile(&q, &image, err);
-	if (code != FW_OK)
-		return code;
-	if (files->key.debug_id.n && !fw_ident_equal(&image->debug_id, &files->key.debug_id)) {
+	if (image == NULL)
+		code = fw_loader_compile(&q, &image, err);
+	if (code == FW_OK && files->key.debug_id.n &&
+	    !fw_ident_equal(&image->debug_id, &files->key.debug_id)) {
 		fw_image_destroy(image);
-		return fw_fail(err, FW_MALFORMED, NULL, "it changed while it was read");
+		code = fw_fail(err, FW_MALFORMED, NULL, "it changed while it was read");
 	}
-	struct lazy_module *m = adopt(s, image) ? new_lazy_module(s, files) : NULL;
-	if (m == NULL)
-		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	if (code == FW_OK) {
+		m = adopt(s, image) ? new_lazy_module(s, files) : NULL;
+		if (m == NULL)
+			code = fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	}
+	if (code != FW_OK) {
+		fw_elf_close(elf);
+		fw_elf_close(debug);
+		return code;
+	}
 	ret->image = image;
 	ret->lazy = m->lazy;
+	ret->rules_elf = m->elf = elf;
+	ret->rules_debug = m->debug = debug;
 	return FW_OK;
 }
 

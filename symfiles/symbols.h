@@ -51,6 +51,8 @@ struct fw_symbol_file {
 	enum fw_symbol_status status;
 	const struct fw_image *image;	// NULL unless LOADED; with `lazy` only identity and base
 	struct fw_lazy *lazy;		// names come from there; NULL: from `image`
+	// with `lazy`, where unwind rules come from (lazy_cfi.h); NULL: from `image`
+	const struct fw_elf *rules_elf, *rules_debug;
 	const char *path;		// file used or rejected; NULL: none
 	bool from_cache;
 	char message[256];		// cause for MISMATCH and CORRUPT, else ""

@@ -8,6 +8,7 @@
 
 #include "lib/report/names.h"
 #include "lib/snapshot/crash_reason.h"
+#include "symfiles/lazy_cfi.h"
 
 /** What a report needs beyond its plain data: how names are looked up later. */
 struct fw_report_private {
@@ -15,6 +16,7 @@ struct fw_report_private {
 	struct fw_arena arena;
 	struct fw_report_options options;
 	uint8_t *reloaded;		// per module: its broken image was replaced once
+	struct fw_lazy_cfi **rules;	// per module: of those that have no rules in their image
 };
 
 static void module_key(const struct fw_report *r, uint32_t module, struct fw_symbol_key *key)
@@ -42,6 +44,26 @@ static const struct fw_image *names_of(void *context, uint32_t module, uint32_t 
 {
 	struct fw_report *r = context;
 	return fw_symbol_names(r->modules[module].symbols, offset);
+}
+
+/** What gives the rules of a lazily read module; NULL: they are in its image, or none. */
+static struct fw_lazy_cfi *lazy_rules(struct fw_report *r, uint32_t module)
+{
+	const struct fw_symbol_file *file = r->modules[module].symbols;
+	struct fw_lazy_cfi **rules = &r->private->rules[module];
+	if (file->rules_elf == NULL ||
+	    (*rules == NULL &&
+	     fw_lazy_cfi_open(file->rules_elf, file->rules_debug, rules) != FW_OK))
+		return NULL;
+	return *rules;
+}
+
+static const struct fw_rule *rules_of(void *context, uint32_t module, uint32_t offset,
+				      uint32_t *ret_count, struct fw_programs *programs)
+{
+	struct fw_lazy_cfi *rules = lazy_rules(context, module);
+	*ret_count = 0;
+	return rules == NULL ? NULL : fw_lazy_cfi_rules(rules, offset, ret_count, programs);
 }
 
 static bool code_of(void *context, uint32_t module, uint64_t address, uint8_t *out, uint64_t n)
@@ -89,7 +111,9 @@ static enum fw_code compose_modules(struct fw_report *r)
 	const struct fw_snapshot *s = r->snapshot;
 	r->modules = fw_arena_array(&r->private->arena, s->num_modules + 1, sizeof(*r->modules));
 	r->private->reloaded = fw_arena_array(&r->private->arena, s->num_modules + 1, 1);
-	if (r->modules == NULL || r->private->reloaded == NULL)
+	r->private->rules = fw_arena_array(&r->private->arena, s->num_modules + 1,
+					   sizeof(*r->private->rules));
+	if (r->modules == NULL || r->private->reloaded == NULL || r->private->rules == NULL)
 		return FW_NO_MEMORY;
 	r->num_modules = s->num_modules;
 	for (uint32_t i = 0; i < s->num_modules; i++) {
@@ -144,8 +168,10 @@ static void finish_modules(struct fw_report *r)
 			fetch_names(r, i);
 		if (m->symbols->image != NULL) {
 			const struct fw_image *image = m->symbols->image;
+			const struct fw_lazy_cfi *lazy = lazy_rules(r, i);
 			bool rules = image->section_bytes[FW_SEC_CFI_RULES] != 0 ||
-				     image->section_bytes[FW_SEC_WIN_RECORDS] != 0;
+				     image->section_bytes[FW_SEC_WIN_RECORDS] != 0 ||
+				     (lazy != NULL && fw_lazy_cfi_found(lazy));
 			m->cfi = rules ? FW_CFI_LOADED : FW_CFI_MISSING;
 		}
 	}
@@ -259,7 +285,7 @@ static enum fw_code select_threads(struct fw_report *r, struct fw_error *err)
 static enum fw_code walk_one(struct fw_report *r, struct fw_walker **walker, uint32_t index,
 			     struct fw_walk_result *result, struct fw_error *err)
 {
-	const struct fw_walk_source source = { r, image_of, names_of, code_of, entry_of };
+	const struct fw_walk_source source = { r, image_of, names_of, rules_of, code_of, entry_of };
 	const struct fw_report_options *o = &r->private->options;
 	const struct fw_walk_options options = {
 		o->registers && o->max_frames > FW_MAX_REGISTER_FRAMES / 2 ?
@@ -376,6 +402,8 @@ void fw_report_destroy(struct fw_report *r)
 {
 	if (r == NULL)
 		return;
+	for (uint32_t i = 0; i < r->num_modules; i++)
+		fw_lazy_cfi_close(r->private->rules[i]);
 	fw_arena_deinit(&r->private->arena);
 	free(r->private);
 	free(r);

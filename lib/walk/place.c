@@ -141,6 +141,21 @@ bool fw_walk_enter(struct fw_walker *w, uint64_t address)
 	return true;
 }
 
+const struct fw_rule *fw_walk_rules(struct fw_walker *w, uint64_t lookup, uint32_t *ret_count,
+				    struct fw_programs *programs)
+{
+	const uint64_t offset = lookup - w->code_base;
+	*ret_count = 0;
+	if (w->code_image == NULL || offset > UINT32_MAX)
+		return NULL;
+	const struct fw_rule *rules = fw_image_cfi(w->code_image, (uint32_t)offset, ret_count);
+	*programs = w->code_image->programs;
+	if (rules == NULL && w->source.rules != NULL)
+		rules = w->source.rules(w->source.context, w->code_module, (uint32_t)offset,
+					ret_count, programs);
+	return rules;
+}
+
 bool fw_walk_code(struct fw_walker *w, uint64_t address, uint8_t *out, unsigned n)
 {
 	if (fw_memory_bytes(&w->snapshot->memory, address, out, n))

@@ -15,13 +15,11 @@ static bool continues(struct fw_walker *w, const struct fw_caller *caller)
 		return false;
 	if (trial.code_has_win && fw_walk_stack_win(&trial, &used) == FW_STOP_NONE && used)
 		return true;
-	uint64_t offset = trial.frame.lookup - trial.code_base;
-	uint32_t count = 0;
-	const struct fw_rule *rules = trial.code_image == NULL ? NULL :
-		fw_image_cfi(trial.code_image, (uint32_t)offset, &count);
+	struct fw_programs programs;
+	uint32_t count;
+	const struct fw_rule *rules = fw_walk_rules(&trial, trial.frame.lookup, &count, &programs);
 	if (rules != NULL && !(rules[0].flags & (FW_ROW_SIGNAL | FW_ROW_RA_IN_PC)) &&
-	    fw_row_apply(rules, count, &trial.code_image->programs, trial.cpu, &trial.regs,
-			 &trial.memory) == FW_ROW_OK) {
+	    fw_row_apply(rules, count, &programs, trial.cpu, &trial.regs, &trial.memory) == FW_ROW_OK) {
 		uint64_t pc = fw_walk_code_address(&trial, trial.regs.v[trial.cpu->pc]);
 		struct fw_place place = fw_walk_locate(&trial, pc - trial.cpu->call_back);
 		return place.module != FW_NO_MODULE && place.exec != FW_EXEC_NO &&

@@ -160,11 +160,12 @@ static bool has_signal_rules(const struct fw_walker *w, const struct fw_rule *ru
 
 /** The same by the trampoline's own rules; *ret_used: they could be evaluated. */
 static enum fw_stop leave_by_rules(struct fw_walker *w, const struct fw_rule *rules,
-				   uint32_t count, bool *ret_used)
+				   uint32_t count, const struct fw_programs *programs,
+				   bool *ret_used)
 {
 	struct fw_regs regs = w->regs;
-	enum fw_row_result result = fw_row_apply(rules, count, &w->code_image->programs, w->cpu,
-						 &regs, &w->memory);
+	enum fw_row_result result = fw_row_apply(rules, count, programs, w->cpu, &regs,
+						 &w->memory);
 	*ret_used = true;
 	if (result == FW_ROW_OK)
 		return enter_interrupted(w, &regs);
@@ -260,12 +261,9 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 		if (used || stop != FW_STOP_NONE)
 			return stop;
 	}
-	if (w->code_image == NULL)
-		return step_without_rule(w);
-	uint64_t offset = w->frame.lookup - w->code_base;
-	uint32_t count = 0;
-	const struct fw_rule *rules = offset > UINT32_MAX ? NULL :
-		fw_image_cfi(w->code_image, (uint32_t)offset, &count);
+	struct fw_programs programs;
+	uint32_t count;
+	const struct fw_rule *rules = fw_walk_rules(w, w->frame.lookup, &count, &programs);
 	if (rules == NULL)
 		return step_without_rule(w);
 	if ((rules[0].flags & FW_ROW_ENTRY) && !fw_walk_is_context(w))
@@ -273,7 +271,7 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 				    "no caller: the thread or program starts here");
 	if (rules[0].flags & (FW_ROW_SIGNAL | FW_ROW_RA_IN_PC)) {
 		if (has_signal_rules(w, rules, count)) {
-			enum fw_stop stop = leave_by_rules(w, rules, count, &used);
+			enum fw_stop stop = leave_by_rules(w, rules, count, &programs, &used);
 			if (used)
 				return stop;
 		}
@@ -286,8 +284,8 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 	bool keep = w->sampled && fw_walk_is_context(w);
 	if (keep)
 		callee = w->regs;
-	enum fw_row_result result = fw_row_apply(rules, count, &w->code_image->programs, w->cpu,
-						 &w->regs, &w->memory);
+	enum fw_row_result result = fw_row_apply(rules, count, &programs, w->cpu, &w->regs,
+						 &w->memory);
 	if (result != FW_ROW_OK)
 		return rule_failed(w, result);
 	if (keep)

@@ -75,6 +75,12 @@ struct fw_walk_source {
 	const struct fw_image *(*image)(void *context, uint32_t module);
 	/** The image to look names of one offset up in, NULL: none; not set: image(). */
 	const struct fw_image *(*names)(void *context, uint32_t module, uint32_t offset);
+	/**
+	 * Unwind rules at an offset where the module's image has none, for modules whose
+	 * rules are not in it; good until the next call. NULL: none. May be not set.
+	 */
+	const struct fw_rule *(*rules)(void *context, uint32_t module, uint32_t offset,
+				       uint32_t *ret_count, struct fw_programs *programs);
 	/** Code bytes of a matching program file at an address; false: not to be had. */
 	bool (*code)(void *context, uint32_t module, uint64_t address, uint8_t *out, uint64_t n);
 	/** Address of the program's entry point by the module's file; false: not known. */

@@ -121,6 +121,9 @@ bool fw_walk_enter(struct fw_walker *w, uint64_t address);
 const struct fw_image *fw_walk_image(struct fw_walker *w, uint32_t module);
 /** The image that has the names at an offset of a module; NULL: none. */
 const struct fw_image *fw_walk_names(struct fw_walker *w, uint32_t module, uint32_t offset);
+/** Rules in force at @p lookup, which fw_walk_enter() entered; NULL: none. */
+const struct fw_rule *fw_walk_rules(struct fw_walker *w, uint64_t lookup, uint32_t *ret_count,
+				    struct fw_programs *programs);
 /** n code bytes at @p address from the capture or a matching file. */
 bool fw_walk_code(struct fw_walker *w, uint64_t address, uint8_t *out, unsigned n);
 /** Name of the function at @p lookup, {NULL,0} when unknown. *ret_start: its first address. */
