@@ -64,6 +64,7 @@ void fw_dw_select_deinit(struct fw_dwarf_units *s)
 	fw_vec_deinit(&s->index.list);
 	fw_vec_deinit(&s->loose);
 	fw_vec_deinit(&s->touched);
+	fw_vec_deinit(&s->asked.list);
 }
 
 bool fw_dwarf_units_find(struct fw_dwarf_units *s, uint64_t address, uint32_t *ret)
@@ -207,8 +208,11 @@ static enum fw_code choose(struct fw_dwarf_units *s, uint32_t from, uint32_t to)
 enum fw_code fw_dwarf_units_choose(struct fw_dwarf_units *s, uint32_t from, uint32_t to)
 {
 	struct fw_builder none = { .cpu = FW_CPU_UNKNOWN }, *b = s->l.b;
+	struct fw_dw_covered e = { .range = { from, to } };
+	if (from >= to)
+		return FW_OK;
 	s->l.b = &none;
-	enum fw_code code = from < to ? choose(s, from, to) : FW_OK;
+	enum fw_code code = fw_vec_push(&s->asked.list, e) ? choose(s, from, to) : FW_NO_MEMORY;
 	s->l.b = b;
 	return code;
 }
@@ -252,6 +256,7 @@ enum fw_code fw_dwarf_units_take(struct fw_dwarf_units *s, struct fw_builder *b,
 {
 	enum fw_code code = FW_OK;
 	s->l.b = b;
+	fw_dw_cover_sort(&s->asked);
 	if (s->touched.count)
 		qsort(s->touched.data, s->touched.count, sizeof(*s->touched.data), by_number);
 	for (size_t i = 0; i < s->touched.count && code == FW_OK; i++) {
@@ -274,6 +279,6 @@ void fw_dwarf_units_restart(struct fw_dwarf_units *s)
 			k->funcs.data[n].num_calls = 0;
 		k->touched = k->chosen = k->whole = false;
 	}
-	s->touched.count = 0;
+	s->touched.count = s->asked.list.count = 0;
 	fw_dw_restart(&s->l);
 }

@@ -51,7 +51,8 @@ struct reading {
 	struct fw_dw_unit *u;
 	Dwarf_Debug dbg;
 	uint64_t steps;		// DIEs that may still be read: a unit has no more than bytes
-	bool known_funcs;	// which functions there are is known: only calls are looked for
+	// which functions there are is known: calls are looked for, at these addresses
+	const struct fw_dw_cover *asked;
 	enum fw_code failed;
 };
 
@@ -254,7 +255,11 @@ static enum fw_code remember_name(struct reading *r, Dwarf_Off offset)
 	return code;
 }
 
-struct around { uint32_t func, depth; };
+/** What a DIE's children are in. */
+struct around {
+	uint32_t func, depth;
+	bool pass;		// nothing in there is asked for
+};
 
 static enum fw_code add_func(struct reading *r, Dwarf_Die die, Dwarf_Off offset,
 			     struct around *inside)
@@ -267,20 +272,32 @@ static enum fw_code add_func(struct reading *r, Dwarf_Die die, Dwarf_Off offset,
 		return FW_MALFORMED;
 	if (!fw_dw_has(&a.die, FW_DW_LOW) && !fw_dw_has(&a.die, FW_DW_AT_RANGES))
 		return FW_OK;
-	if (r->known_funcs) {
-		*inside = (struct around){ FW_NO_INDEX, 0 };
+	if (r->asked) {
+		*inside = (struct around){ .func = FW_NO_INDEX };
 		return FW_OK;
 	}
 	enum fw_code code = fw_dw_ranges_of(l, &a.die);
 	f.num_ranges = (uint32_t)(l->ranges.list.count - f.first_range);
 	l->calls_scattered |= inside->func != FW_NO_INDEX;
-	*inside = (struct around){ FW_NO_INDEX, 0 };
+	*inside = (struct around){ .func = FW_NO_INDEX };
 	if (f.num_ranges == 0 || code)
 		return code;
 	inside->func = (uint32_t)l->funcs.count;
 	if (!fw_vec_push(&l->funcs, f))
 		return FW_NO_MEMORY;
 	return remember_name(r, offset);
+}
+
+/** Is one of the ranges from number @p first on asked for? */
+static bool is_asked(const struct reading *r, uint32_t first)
+{
+	for (size_t i = first; i < r->l->ranges.list.count; i++) {
+		const struct fw_dw_range *range = &r->l->ranges.list.data[i];
+		size_t at = SIZE_MAX;
+		if (fw_dw_cover_next(r->asked, range->start, range->end, &at))
+			return true;
+	}
+	return false;
 }
 
 static enum fw_code add_call(struct reading *r, Dwarf_Die die, Dwarf_Off offset,
@@ -300,6 +317,12 @@ static enum fw_code add_call(struct reading *r, Dwarf_Die die, Dwarf_Off offset,
 	inside->depth++;
 	if (call.num_ranges == 0 || code)
 		return code;
+	// what is inlined into code that is not asked for lies there as well
+	if (r->asked && !is_asked(r, call.first_range)) {
+		l->ranges.list.count = call.first_range;
+		inside->pass = true;
+		return FW_OK;
+	}
 	if (call.depth >= FW_MAX_INLINE_DEPTH) {
 		fw_dw_bad(l, FW_DIAG_LIMIT);
 		return FW_OK;
@@ -340,7 +363,7 @@ static enum fw_code visit(struct reading *r, Dwarf_Die die, struct around inside
 		code = add_func(r, die, offset, &inside);
 	else if (tag == DW_TAG_inlined_subroutine)
 		code = add_call(r, die, offset, &inside);
-	if (code)
+	if (code || inside.pass)
 		return code;
 	switch (dwarf_child(die, &child, &error)) {
 	case DW_DLV_OK:
@@ -397,7 +420,7 @@ static enum fw_code read_unit(struct reading *r)
 		drop(r, &error);
 		return count_bad(l, FW_MALFORMED);
 	}
-	code = count_bad(l, walk(r, root, (struct around){ FW_NO_INDEX, 0 }, 0));
+	code = count_bad(l, walk(r, root, (struct around){ .func = FW_NO_INDEX }, 0));
 	if (code || l->funcs.count == 0)
 		return code;
 	// libdwarf starts DWARF 5 line programs with file 0; 6.2.2 says 1
@@ -418,7 +441,7 @@ static enum fw_code read_calls(struct reading *r, uint32_t func)
 	enum fw_code code = remember_name(r, offset);
 	int found = code ? DW_DLV_NO_ENTRY : dwarf_child(die, &child, &error);
 	if (found == DW_DLV_OK)
-		code = walk(r, child, (struct around){ func, 0 }, 1);
+		code = walk(r, child, (struct around){ .func = func }, 1);
 	else if (found == DW_DLV_ERROR)
 		code = FW_MALFORMED;
 	drop(r, &error);
@@ -430,7 +453,7 @@ enum fw_code fw_dw_read_chosen(struct fw_dwarf_units *s, struct fw_dw_unit *u)
 {
 	struct fw_dw_loader *l = &s->l;
 	struct reading r = { .l = l, .u = u, .dbg = s->main.dbg, .steps = u->end - u->die,
-			     .known_funcs = true };
+			     .asked = &s->asked };
 	enum fw_code code = FW_OK;
 	l->unit = u;
 	if (u->qualifies && !u->scopes)

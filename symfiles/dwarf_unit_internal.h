@@ -25,6 +25,7 @@ struct fw_dwarf_units {
 	struct fw_dw_cover index;	// items: units
 	FW_VEC(uint32_t) loose;		// units that do not say where all of their code is
 	struct fw_dw_known *known;	// one a unit
+	struct fw_dw_cover asked;	// the addresses that the question at hand is about
 	FW_VEC(uint32_t) touched;	// units that the question at hand is about
 	uint64_t scope_bytes;		// of scopes that units keep
 };

@@ -97,8 +97,15 @@ static enum fw_code pick_labels(struct fw_lazy_reader *r, const uint32_t *offset
 		const struct fw_elf_label *label = label_at(r, offsets[i]);
 		if (code || label == NULL)
 			continue;
-		if (label != last && !fw_vec_push(&r->picked, *label))
-			code = FW_NO_MEMORY;
+		if (label != last) {
+			// the next one, which need not be asked for, ends it in the whole image
+			struct fw_elf_label pick = *label;
+			if (label + 1 < r->labels.list.data + r->labels.list.count &&
+			    label[1].start < pick.end)
+				pick.end = label[1].start;
+			if (!fw_vec_push(&r->picked, pick))
+				code = FW_NO_MEMORY;
+		}
 		last = label;
 		if (code == FW_OK)
 			code = choose(r, label->start, offsets[i] + 1);
