@@ -218,7 +218,7 @@ static int by_number(const void *pa, const void *pb)
 static void consider_whole(struct fw_lazy *z, size_t more)
 {
 	if (z->whole.compile == NULL || z->image != NULL || z->failed ||
-	    (z->answers.count + more <= FW_MAX_LAZY_ANSWERS && z->bytes <= FW_MAX_LAZY_BYTES))
+	    (more <= z->whole.after - z->answers.count && z->bytes <= FW_MAX_LAZY_BYTES))
 		return;
 	stop(z);
 	enum fw_code code = z->whole.compile(z->whole.context, &z->image, &z->error);

@@ -424,7 +424,8 @@ static struct lazy_module *new_lazy_module(struct fw_symbols *s, const struct fw
 {
 	struct lazy_module *m = calloc(1, sizeof(*m));
 	struct fw_loader_request q = request_of(files);
-	struct fw_lazy_whole whole = { compile_whole, m };
+	struct fw_lazy_whole whole = { compile_whole, m, s->lazy == FW_LAZY_ALWAYS ?
+				       SIZE_MAX : FW_MAX_LAZY_ANSWERS };
 	if (m == NULL)
 		return NULL;
 	m->symbols = s;
