@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/out.h"
@@ -245,6 +246,58 @@ START_TEST(output_stays_valid_whichever_allocation_fails)
 }
 END_TEST
 
+// zlib's own reader gets back what was written, before and after the switch, in one member.
+START_TEST(gzip_is_what_zlib_reads)
+{
+	char path[] = "/tmp/framewalk-test-XXXXXX";
+	int fd = mkstemp(path);
+	struct fw_out o;
+	struct fw_error e;
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fw_out_init_fd(&o, fd, &e), FW_OK);
+	ck_assert_int_eq(fw_out_gzip(&o, &e), FW_OK);
+	for (unsigned i = 0; i < 300000; i++)
+		fw_out_printf(&o, "line %u\n", i * 2654435761u);
+	ck_assert_int_eq(fw_out_flush(&o, &e), FW_OK);
+	ck_assert_int_eq(fw_out_flush(&o, &e), FW_OK);	// nothing more comes of it
+	fw_out_deinit(&o);
+	close(fd);
+	gzFile in = gzopen(path, "rb");
+	ck_assert_ptr_nonnull(in);
+	char line[64], want[64];
+	for (unsigned i = 0; i < 300000; i++) {
+		snprintf(want, sizeof(want), "line %u\n", i * 2654435761u);
+		ck_assert_ptr_nonnull(gzgets(in, line, sizeof(line)));
+		ck_assert_str_eq(line, want);
+	}
+	ck_assert_ptr_null(gzgets(in, line, sizeof(line)));
+	ck_assert_int_eq(gzclose(in), Z_OK);
+	unlink(path);
+}
+END_TEST
+
+START_TEST(gzip_reports_a_full_device)
+{
+	int fd = open("/dev/full", O_WRONLY);
+	struct fw_out o;
+	struct fw_error e;
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(fw_out_init_fd(&o, fd, &e), FW_OK);
+	ck_assert_int_eq(fw_out_gzip(&o, &e), FW_OK);
+	fw_out_lit(&o, "text");
+	ck_assert_int_eq(fw_out_flush(&o, &e), FW_IO);
+	ck_assert_str_eq(e.message, "cannot write: No space left on device");
+	fw_out_deinit(&o);
+	close(fd);
+	fw_alloc_fail_at(2);
+	ck_assert_int_eq(fw_out_init_fd(&o, 1, &e), FW_OK);
+	ck_assert_int_eq(fw_out_gzip(&o, &e), FW_NO_MEMORY);
+	ck_assert_str_eq(e.message, "out of memory");
+	fw_alloc_fail_at(0);
+	fw_out_deinit(&o);
+}
+END_TEST
+
 Suite *out_suite(void)
 {
 	Suite *s = suite_create("out");
@@ -255,6 +308,8 @@ Suite *out_suite(void)
 	tcase_add_test(tc, descriptor_gets_all_bytes_in_order);
 	tcase_add_test(tc, full_device_is_reported_once_and_for_all);
 	tcase_add_test(tc, closed_pipe_is_epipe);
+	tcase_add_test(tc, gzip_is_what_zlib_reads);
+	tcase_add_test(tc, gzip_reports_a_full_device);
 	tcase_add_loop_test(tc, safe_text_cannot_steer_a_terminal, 0, ARRAY_SIZE(safe_cases));
 	tcase_add_test(tc, printf_results_up_to_4_kib);
 	tcase_add_test(tc, output_stays_valid_whichever_allocation_fails);

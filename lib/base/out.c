@@ -33,6 +33,7 @@ void fw_out_deinit(struct fw_out *o)
 {
 	if (o->data != nothing)
 		free(o->data);
+	fw_gzip_free_(o->gzip);
 	*o = (struct fw_out){ .data = nothing, .fd = -1 };
 }
 
@@ -48,6 +49,12 @@ void fw_out_fail(struct fw_out *o, int os_errno)
 static void write_fd(struct fw_out *o, const char *s, size_t n)
 {
 	struct fw_error e;
+	if (o->gzip) {
+		int failed = fw_gzip_write_(o, s, n, false);
+		if (failed)
+			fw_out_fail(o, failed);
+		return;
+	}
 	if (fw_write_all(o->fd, s, n, &e) != FW_OK)
 		fw_out_fail(o, e.os_errno ? e.os_errno : EIO);
 }
@@ -57,6 +64,11 @@ enum fw_code fw_out_flush(struct fw_out *o, struct fw_error *err)
 	if (!o->failed && o->fd >= 0 && o->count) {
 		write_fd(o, o->data, o->count);
 		o->count = 0;
+	}
+	if (!o->failed && o->gzip) {
+		int failed = fw_gzip_write_(o, NULL, 0, true);
+		if (failed)
+			fw_out_fail(o, failed);
 	}
 	if (!o->failed)
 		return FW_OK;

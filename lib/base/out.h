@@ -21,10 +21,16 @@ struct fw_out {
 	size_t max;		// of a memory buffer
 	int fd;			// -1: memory only
 	int failed;		// errno of the first failure, ENOMEM, or EFBIG past max
+	struct fw_gzip *gzip;	// NULL: what is written goes to fd as it is
 };
 
 FW_MUST_CHECK enum fw_code fw_out_init_fd(struct fw_out *o, int fd, struct fw_error *err);
 void fw_out_init_memory(struct fw_out *o, size_t max);
+/**
+ * From here on what reaches the descriptor is gzip (RFC 1952). fw_out_flush() ends
+ * the member, so it is called once, at the end; what came before is written first.
+ */
+FW_MUST_CHECK enum fw_code fw_out_gzip(struct fw_out *o, struct fw_error *err);
 void fw_out_deinit(struct fw_out *o);	// does not flush, does not close fd
 /**
  * FW_IO with os_errno (EPIPE: the reader went away); of a memory buffer
@@ -34,6 +40,10 @@ enum fw_code fw_out_flush(struct fw_out *o, struct fw_error *err);
 
 /** Writers that run out of memory and the like: from here on everything is dropped. */
 void fw_out_fail(struct fw_out *o, int os_errno);
+
+// out_gzip.c, for out.c: bytes to the descriptor; errno of a failure, or 0.
+int fw_gzip_write_(struct fw_out *o, const char *s, size_t n, bool finish);
+void fw_gzip_free_(struct fw_gzip *g);
 
 void fw_out_slow_(struct fw_out *o, const char *s, size_t n);
 

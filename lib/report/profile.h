@@ -108,6 +108,7 @@ struct fw_profile {
 	uint64_t stops[FW_STOP_COUNT];	// why walks ended
 	uint64_t trusts[FW_TRUST_COUNT];	// frames by trust
 	uint64_t first_time, last_time;
+	uint64_t started;		// nanoseconds since 1970 at first_time; 0: unknown
 	uint32_t deepest;		// frames
 	void *private;
 };

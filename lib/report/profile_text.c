@@ -1,6 +1,8 @@
 // Names of functions and threads, the same in every format.
 #include "lib/report/profile_text.h"
 
+#include "lib/base/utf8.h"
+
 struct fw_str fw_profile_function(const struct fw_profile *p, const struct fw_profile_frame *f,
 				  uint32_t line, struct fw_out *scratch)
 {
@@ -79,6 +81,28 @@ void fw_folded_thread(struct fw_out *out, const struct fw_profile_thread *thread
 		fw_out_byte(out, '/');
 		fw_out_dec(out, thread->tid);
 	}
+}
+
+void fw_profile_utf8(struct fw_out *out, struct fw_str s)
+{
+	size_t from = 0, i = 0;
+	while (i < s.n) {
+		if ((uint8_t)s.s[i] < 0x80) {
+			i++;
+			continue;
+		}
+		int length = fw_utf8_next(s.s + i, s.n - i);
+		if (length > 0) {
+			i += (size_t)length;
+			continue;
+		}
+		fw_out_write(out, s.s + from, i - from);
+		fw_out_lit(out, "\xef\xbf\xbd");
+		i += (size_t)-length;
+		from = i;
+	}
+	if (s.n)
+		fw_out_write(out, s.s + from, s.n - from);
 }
 
 bool fw_profile_many_events(const struct fw_profile *p)

@@ -32,6 +32,9 @@ void fw_folded_name(struct fw_out *out, const char *s, size_t n);
 /** A thread as the first frame of a folded stack: blanks as '_', "-pid/tid" where known. */
 void fw_folded_thread(struct fw_out *out, const struct fw_profile_thread *thread);
 
+/** As it is, but for bytes that are not UTF-8: U+FFFD. */
+void fw_profile_utf8(struct fw_out *out, struct fw_str s);
+
 /** True when stacks of more than one event are there: writers then tell them apart. */
 bool fw_profile_many_events(const struct fw_profile *p);
 struct fw_str fw_profile_event_name(const struct fw_profile *p, uint32_t event);

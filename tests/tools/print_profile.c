@@ -126,6 +126,10 @@ static bool print(const struct fw_profile *p, const char *format, struct fw_out 
 		fw_profile_write_json(p, true, out);
 	else if (strcmp(format, "ndjson") == 0)
 		fw_profile_write_ndjson(p, out);
+	else if (strcmp(format, "pprof") == 0)
+		fw_profile_write_pprof(p, out);
+	else if (strcmp(format, "firefox") == 0)
+		fw_profile_write_firefox(p, out);
 	else if (strcmp(format, "summary") == 0)
 		fw_profile_write_summary(p, out);
 	else if (strcmp(format, "summary-json") == 0)
