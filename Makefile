@@ -166,6 +166,11 @@ $(O)/tests/tools/%: $(O)/tests/tools/%.o $(O)/libframewalk.a
 
 $(O)/tests/tools/print_profile: $(O)/tests/synth_profile.o $(O)/tests/synth_profile_perf.o
 
+# What the bench runs.
+$(O)/tests/bench/%: $(O)/tests/bench/%.o $(O)/libframewalk.a
+	$(say) LD $@
+	$(Q)$(CC) $(LDFLAGS) $(FW_LDFLAGS) -o $@ $^ $(LIBS) -ldl
+
 # Their rows are compared with readelf's, where both are there.
 SYSTEM_LIBS ?= $(foreach l,libc.so.6 libm.so.6 ld-linux-x86-64.so.2 libstdc++.so.6,$(wildcard /lib/x86_64-linux-gnu/$(l)))
 oracle: $(O)/tests/tools/print_rows ## CFI rows against readelf: SYSTEM_LIBS='FILE ...'
@@ -192,7 +197,7 @@ tsan: ## unit tests of threads under TSan
 	$(subst $(abspath $(O)),$(abspath build-tsan),$(TEST_ENV)) CK_FORK=no build-tsan/tests/unit
 sweep: all ## mutants, prefixes and flips of dumps and symbol files through the program: COUNT=10000 SEED=1
 	$(TEST_ENV) python3 tests/sweep.py --count $(or $(COUNT),10000) --seed $(or $(SEED),1) --prefixes --flips --images
-bench: all ## instructions and memory of the main jobs, against their bars
+bench: all $(O)/tests/bench/bench_cfi ## instructions and memory of the main jobs, against their bars
 	$(TEST_ENV) sh tests/bench/bench.sh
 fresh: ## both README commands in a minimal Debian 12 made with mmdebstrap (root)
 	sh tests/fresh.sh

@@ -67,6 +67,23 @@ say 'the same, warm' "$warm" 3000000 instructions
 warm=$(ir "$T/out" -- "$F" stack "$D/deep4_100.dmp" -s "$D/symbols" --cache "$T/frames")
 say 'a dump of 8 modules, warm' "$warm" 3000000 instructions
 
+# --- call frame information of one large library ---
+L=$(ls /usr/lib/*-linux-gnu/libLLVM-14.so.1 2>/dev/null | head -1)
+C=$BUILD/tests/bench/bench_cfi
+if [ -n "$L" ] && [ -x "$C" ]; then
+	set -- $("$C" "$L" rows)	# rows N table_us N libdw_us N
+	rows=$2
+	[ "$rows" -gt 0 ] || rows=860973	# as libdw counts them
+	say 'CFI: decoding all rows, a row' $(($(ir "$T/out" --toggle-collect=bench_decode -- \
+		"$C" "$L" decode) / rows)) 150 instructions
+	say 'CFI: into the image, a row' $(($(ir "$T/out" --toggle-collect=fw_elf_cfi_into -- \
+		"$C" "$L" table) / rows)) 300 instructions
+	[ "$6" = 0 ] || say 'CFI: into the image, percent of a libdw row walk' $(($4 * 100 / $6)) 100 \
+		"($4 of $6 us CPU)"
+	set -- $("$C" "$L" random)	# random N mean_ns N first_ns N
+	say 'CFI: one address to its row, mean of 200,000' "$4" 1000 ns
+fi
+
 # --- peak memory of loading, and a huge file ---
 peak() {	# peak COMMAND...: maximal resident kilobytes
 	python3 - "$@" <<'P'

@@ -41,6 +41,43 @@ static void apply_all(const struct fw_cfi_table *t, const struct fw_programs *pr
 	}
 }
 
+/** Rows of single addresses are those that whole FDEs give, if their ranges do not meet. */
+static void expect_rows(const struct fw_dwarf_cfi *cfi, const struct fw_fde *fdes, uint32_t n,
+			const struct fw_cfi_table *t)
+{
+	struct fw_program_set programs;
+	struct fw_dwarf_decoder *d;
+	fw_program_set_init(&programs);
+	if (fw_dwarf_decoder_create(cfi, NULL, &programs, &d) != FW_OK)
+		abort();
+	uint64_t done = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const uint64_t start = fdes[i].start, end = start + fdes[i].size, before = done;
+		const uint64_t at[] = { start, start + 1, (start + end) / 2, end - 1 };
+		struct fw_fde again;
+		if (fw_dwarf_fde_at(d, fdes[i].offset, &again) != FW_OK ||
+		    memcmp(&again, &fdes[i], sizeof(again)) != 0)
+			abort();
+		done = end > done ? end : done;
+		if (end > UINT32_MAX || (i + 1 < n && fdes[i + 1].start < end) || before > start)
+			continue;
+		for (unsigned k = 0; k < 4 && at[k] < end; k++) {
+			const struct fw_rule *got = NULL, *want;
+			uint32_t got_n = 0, want_n;
+			want = fw_cfi_rules(t, fw_cfi_find(t, (uint32_t)at[k]), &want_n);
+			(void)!fw_dwarf_row_at(d, &fdes[i], 0, (uint32_t)at[k], &got, &got_n);
+			if (got_n != want_n || (got == NULL) != (want == NULL))
+				abort();
+			for (uint32_t r = 0; r < got_n; r++)
+				if (got[r].kind != want[r].kind || got[r].target != want[r].target ||
+				    got[r].flags != want[r].flags)
+					abort();
+		}
+	}
+	fw_dwarf_decoder_destroy(d);
+	fw_program_set_deinit(&programs);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const enum fw_cpu_id cpus[] = {
@@ -91,6 +128,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	}
 	apply_all(&t, &view, cpu);
+	expect_rows(&cfi, fdes, n, &t);
 	fw_cfi_builder_deinit(&rows);
 	fw_program_set_deinit(&programs);
 	free(fdes);
