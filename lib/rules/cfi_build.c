@@ -214,10 +214,14 @@ static uint32_t write_block(struct fw_cfi_builder *b, size_t page, uint32_t inde
 	to[bytes - 1] = 0;	// where the padding may be
 	b->pages.count += bytes;
 	put_row(to, b->wide, 0, before);
-	for (uint32_t i = 0; i < m; i++) {
-		put_row(to, b->wide, i + 1, rows[first + i]);
+	if (b->wide)
+		for (uint32_t i = 0; i < m; i++)
+			put_row(to, true, i + 1, rows[first + i]);
+	else
+		for (uint32_t i = 0; i < m; i++)
+			put_row(to, false, i + 1, rows[first + i]);
+	for (uint32_t i = 0; i < m; i++)
 		change[i] = (uint8_t)(addr[first + i] - 1);
-	}
 	return block_word(at - page, m, b->wide);
 }
 

@@ -109,21 +109,51 @@ FW_MUST_CHECK enum fw_code fw_cfi_add_row(struct fw_cfi_builder *b, const struct
 FW_MUST_CHECK enum fw_code fw_cfi_append(struct fw_cfi_builder *b, uint32_t address,
 					 uint32_t row);
 
-/** fw_cfi_append() for callers that append by the million rows that they know to exist. */
-static inline enum fw_code fw_cfi_append_inline(struct fw_cfi_builder *b, uint32_t address,
-						uint32_t row)
+/**
+ * fw_cfi_append() for callers that append by the million: what it needs, in registers.
+ * Between begin and end nothing else may be done with the builder.
+ */
+struct fw_cfi_appender {
+	uint16_t *address;	// of the page's entries
+	uint32_t *row;
+	uint64_t count, room;
+	uint32_t next, last;	// an address may be appended above `next`, up to `last`
+	uint32_t last_row;
+};
+
+static inline void fw_cfi_appender_begin(struct fw_cfi_appender *a, const struct fw_cfi_builder *b)
 {
 	const size_t n = b->page_addr.count;
-	if (FW_UNLIKELY(address >> FW_CFI_PAGE_SHIFT != b->dir.count || address <= b->next ||
-			row == b->last_row || n == 0 || n >= b->page_addr.capacity ||
-			n >= b->page_row.capacity))
-		return fw_cfi_append(b, address, row);
-	b->page_addr.data[n] = (uint16_t)address;
-	b->page_row.data[n] = row;
-	b->page_addr.count = b->page_row.count = n + 1;
-	b->next = address;
-	b->last_row = row;
-	return FW_OK;
+	const uint64_t page_end = (b->dir.count + UINT64_C(1)) << FW_CFI_PAGE_SHIFT;
+	*a = (struct fw_cfi_appender){
+		.address = b->page_addr.data, .row = b->page_row.data, .count = n,
+		.room = b->page_addr.capacity < b->page_row.capacity ? b->page_addr.capacity
+								     : b->page_row.capacity,
+		.next = (uint32_t)b->next, .last = (uint32_t)(page_end - 1),
+		.last_row = b->last_row,
+	};
+	if (n == 0 || b->next > a->last)
+		a->room = 0;
+}
+
+/** Append a row that exists, or 0. False: nothing has changed, fw_cfi_append() has to be called. */
+static inline bool fw_cfi_appender_add(struct fw_cfi_appender *a, uint32_t address, uint32_t row)
+{
+	if (FW_UNLIKELY(address > a->last || address <= a->next || row == a->last_row ||
+			a->count >= a->room))
+		return false;
+	a->address[a->count] = (uint16_t)address;
+	a->row[a->count++] = row;
+	a->next = address;
+	a->last_row = row;
+	return true;
+}
+
+static inline void fw_cfi_appender_end(const struct fw_cfi_appender *a, struct fw_cfi_builder *b)
+{
+	b->page_addr.count = b->page_row.count = a->count;
+	b->next = a->next;
+	b->last_row = a->last_row;
 }
 
 /** Close the last page; afterwards the arrays are the frozen table's. Once, and last. */

@@ -299,10 +299,6 @@ static bool grow_cies(struct fw_cie_table *t)
 enum fw_code fw_cie_find_(struct fw_cie_table *t, const struct fw_dwarf_cfi *cfi,
 			  uint64_t offset, uint32_t *ret)
 {
-	if (t->last < t->cies.count && t->cies.data[t->last].offset == offset) {
-		*ret = t->last;
-		return FW_OK;
-	}
 	if (t->cies.count * 2 >= t->slots.count && !grow_cies(t))
 		return FW_NO_MEMORY;
 	size_t mask = t->slots.count - 1, at = cie_hash(offset) & mask;
@@ -380,7 +376,7 @@ enum fw_code fw_dwarf_read_fde_(const struct fw_dwarf_cfi *cfi, struct fw_cie_ta
 	if (e.empty || e.is_cie)
 		return FW_NOT_FOUND;
 	fde.cie_offset = e.cie;
-	enum fw_code rc = fw_cie_find_(t, cfi, e.cie, &cie);
+	enum fw_code rc = fw_cie_find_inline(t, cfi, e.cie, &cie);
 	if (rc)
 		return rc;
 	switch (read_fde(cfi, &t->cies.data[cie], &e, &fde)) {
@@ -411,6 +407,37 @@ static void count(struct fw_cfi_skipped *skipped, enum verdict verdict, uint64_t
 		skipped->malformed++;
 }
 
+/**
+ * An FDE as compilers write nearly all (32-bit length, the CIE met last, addresses
+ * pcrel sdata4, 64-bit), read in one go. False: it is another, or not to be listed.
+ */
+static inline bool usual_fde(const struct fw_dwarf_cfi *cfi, const struct fw_cie *cie,
+			     uint64_t at, uint64_t *next, struct fw_fde *fde)
+{
+	const struct fw_bytes *b = &cfi->bytes;
+	enum { BODY = 8, LEAST = 4 + 4 + 4 + 1 };	// CIE pointer, start, size, augmentation
+	struct { uint32_t length, cie; int32_t start, size; } v;
+	if (b->swap || !cfi->eh_frame || b->size - at < sizeof(v) + 1)
+		return false;
+	memcpy(&v, b->data + at, sizeof(v));
+	const uint64_t augmentation = b->data[at + sizeof(v)];
+	const uint64_t start = cfi->address + at + BODY + (uint64_t)(int64_t)v.start;
+	if (v.length < LEAST || v.length > b->size - at - 4 || v.cie == 0 ||
+	    at + 4 - v.cie != cie->offset || cie->status || !cie->augmented ||
+	    cie->encoding != (PE_PCREL | PE_SDATA4) || cie->address_size != 8 ||
+	    augmentation & 0x80 || augmentation > v.length - LEAST || v.size <= 0 ||
+	    start <= 1 || start > UINT64_MAX - 1 - (uint64_t)v.size)
+		return false;
+	const uint64_t instructions = at + sizeof(v) + 1 + augmentation;
+	*next = at + 4 + v.length;
+	*fde = (struct fw_fde){
+		.offset = at, .cie_offset = cie->offset, .start = start,
+		.size = (uint64_t)v.size, .instructions = instructions,
+		.instructions_size = *next - instructions,
+	};
+	return true;
+}
+
 enum fw_code fw_dwarf_cfi_list(const struct fw_dwarf_cfi *cfi, struct fw_fde **ret,
 			       uint32_t *ret_n, struct fw_cfi_skipped *skipped)
 {
@@ -423,6 +450,12 @@ enum fw_code fw_dwarf_cfi_list(const struct fw_dwarf_cfi *cfi, struct fw_fde **r
 		struct entry e;
 		struct fw_fde fde = { .offset = at };
 		uint32_t cie;
+		if (cies.last < cies.cies.count && fdes.count < FW_MAX_FDES &&
+		    usual_fde(cfi, &cies.cies.data[cies.last], at, &next, &fde)) {
+			if (!fw_vec_push(&fdes, fde))
+				rc = FW_NO_MEMORY;
+			continue;
+		}
 		if (!read_entry(cfi, at, &e)) {
 			// a length that leaves the section tells nothing of what follows
 			count(&left_out, MALFORMED, at);
@@ -433,7 +466,7 @@ enum fw_code fw_dwarf_cfi_list(const struct fw_dwarf_cfi *cfi, struct fw_fde **r
 		if (e.empty || e.is_cie)
 			continue;
 		fde.cie_offset = e.cie;
-		rc = fw_cie_find_(&cies, cfi, e.cie, &cie);
+		rc = fw_cie_find_inline(&cies, cfi, e.cie, &cie);
 		if (rc)
 			break;
 		enum verdict verdict = read_fde(cfi, &cies.cies.data[cie], &e, &fde);

@@ -20,7 +20,7 @@ enum {	// DWARF 5, section 7.24, table 7.29; GNU's and AArch64's in the user ran
 
 enum {
 	MEMO_BITS = 14,
-	ROW_MEMO_BITS = 10,	// of one that decodes single rows
+	ROW_MEMO_BITS = 12,	// of one that decodes single rows
 	// between two FDEs: more states than this are forgotten
 	KEEP_STATES = 65536,
 	// of a memo's key: state 20 bits, return address 6, operation 8, operand 30
@@ -57,6 +57,7 @@ struct run {
 	uint64_t at, from, end;		// offsets from base: the state's, the first wanted, the end
 	uint64_t base;
 	bool is_cie;
+	bool emitted, closed;		// the last state's row, and row 0 behind it, are written
 	uint32_t depth;
 	uint32_t remembered[FW_MAX_CFI_REMEMBERED];
 };
@@ -458,7 +459,7 @@ enum fw_code first_row(struct fw_dwarf_decoder *d, uint32_t state)
 }
 
 /** The state holds from r->at on. */
-static inline enum fw_code emit(struct run *r)
+static enum fw_code emit(struct run *r)
 {
 	struct fw_dwarf_decoder *d = r->d;
 	if (d->rows == NULL)
@@ -469,7 +470,7 @@ static inline enum fw_code emit(struct run *r)
 			return rc;
 	}
 	uint64_t at = r->at > r->from ? r->at : r->from;
-	return fw_cfi_append_inline(d->rows, (uint32_t)at, d->row_of.data[r->state]);
+	return fw_cfi_append(d->rows, (uint32_t)at, d->row_of.data[r->state]);
 }
 
 /** How far an advance goes; false: @p op is none. */
@@ -517,10 +518,17 @@ static inline enum fw_code advance(struct run *r, uint64_t bytes, bool *at_end)
 	return rc;
 }
 
+/** Does the state at the end of the program, and the end of its range, as far as they are plain. */
+static inline void finish_common(struct run *r, struct fw_cfi_appender *to, uint32_t row)
+{
+	r->emitted = row && r->at >= r->from && fw_cfi_appender_add(to, (uint32_t)r->at, row);
+	r->closed = r->emitted && fw_cfi_appender_add(to, (uint32_t)r->end, 0);
+}
+
 /*
- * The three operations that nearly all are (advance_loc, offset, def_cfa_offset),
- * with operands of one byte, steps that are remembered and rows that
- * exist; up to the first that is anything else.
+ * The operations that nearly all are (advances, offset, def_cfa_offset, nop), with
+ * small operands, steps that are remembered and rows that exist; up to the first
+ * that is anything else.
  */
 static inline __attribute__((always_inline))
 void run_common(struct run *r, const bool rows)
@@ -529,41 +537,75 @@ void run_common(struct run *r, const bool rows)
 	const uint32_t memo_mask = (1u << (rows ? MEMO_BITS : ROW_MEMO_BITS)) - 1;
 	const struct fw_cie *const cie = r->cie;
 	const uint64_t key_ra = (uint64_t)(cie->ra_reg & 63) << KEY_RA, from = r->from, end = r->end;
-	const uint64_t mask = (UINT64_C(1) << KEY_OP) - 1;
-	const uint8_t *p = r->c.p;
+	const uint64_t mask = (UINT64_C(1) << KEY_OP) - 1, code_align = cie->code_align;
+	const uint64_t key_cfa = key_ra | (uint64_t)CFA_DEF_CFA_OFFSET << KEY_OP;
+	const uint8_t *p = r->c.p, *const stop = r->c.end;
 	uint64_t state = r->state, at = r->at;
-	while (r->c.end - p >= 2) {
+	struct fw_cfi_appender to;
+	if (rows)
+		fw_cfi_appender_begin(&to, d->rows);
+	while (p < stop) {
 		const uint64_t op = *p, high = op & 0xc0;
-		uint64_t key = state << KEY_STATE | key_ra;
+		uint64_t key, bytes, length = 1;
 		if (high == CFA_ADVANCE_LOC) {
-			const uint32_t row = rows ? d->row_of.data[state] : 0;
-			const uint64_t bytes = (op & 0x3f) * cie->code_align;
-			if (FW_UNLIKELY(bytes == 0 || bytes >= end - at))
-				break;
-			if (rows && FW_UNLIKELY(row == 0 || at < from ||
-					fw_cfi_append_inline(d->rows, (uint32_t)at, row)))
-				break;	// an append that failed is tried again, and fails
-			at += bytes;
+			bytes = op & 0x3f;
+		} else if (op == CFA_NOP) {
 			p++;
 			continue;
+		} else if (FW_UNLIKELY(p + 1 == stop)) {
+			break;
+		} else if (op == CFA_DEF_CFA_OFFSET || high == CFA_OFFSET) {
+			uint64_t n = p[1];
+			length = 2;
+			if (n & 0x80) {
+				if (FW_UNLIKELY(stop - p < 3 || p[2] & 0x80))
+					break;
+				n = (n & 0x7f) | (uint64_t)p[2] << 7;
+				length = 3;
+			}
+			key = state << KEY_STATE;
+			if (op == CFA_DEF_CFA_OFFSET)
+				key |= key_cfa | n;
+			else
+				key |= key_ra | op << KEY_OP |
+				       ((uint64_t)((int64_t)n * cie->data_align) & mask);
+			const struct step *s = memo_of(d, key, memo_mask);
+			if (FW_UNLIKELY(s->key != key))
+				break;
+			state = s->next;
+			p += length;
+			continue;
+		} else if (op == CFA_ADVANCE_LOC1) {
+			bytes = p[1];
+			length = 2;
+		} else if (op == CFA_ADVANCE_LOC2 && stop - p > 2 && !r->c.swap) {
+			uint16_t v;
+			memcpy(&v, p + 1, sizeof(v));
+			bytes = v;
+			length = 3;
+		} else {
+			break;
 		}
-		if (FW_UNLIKELY(p[1] & 0x80))
+		bytes *= code_align;
+		if (FW_UNLIKELY(bytes == 0 || bytes >= end - at))
 			break;
-		if (high == CFA_OFFSET)
-			key |= op << KEY_OP | ((uint64_t)((int64_t)p[1] * cie->data_align) & mask);
-		else if (op == CFA_DEF_CFA_OFFSET)
-			key |= op << KEY_OP | p[1];
-		else
-			break;
-		const struct step *s = memo_of(d, key, memo_mask);
-		if (FW_UNLIKELY(s->key != key))
-			break;
-		state = s->next;
-		p += 2;
+		if (rows) {
+			const uint32_t row = d->row_of.data[state];
+			if (FW_UNLIKELY(row == 0 || at < from ||
+					!fw_cfi_appender_add(&to, (uint32_t)at, row)))
+				break;
+		}
+		at += bytes;
+		p += length;
 	}
 	r->c.p = p;
 	r->state = (uint32_t)state;
 	r->at = at;
+	if (rows) {
+		if (p == stop)
+			finish_common(r, &to, d->row_of.data[state]);
+		fw_cfi_appender_end(&to, d->rows);
+	}
 }
 
 static enum fw_code run(struct run *r)
@@ -609,7 +651,7 @@ static enum fw_code run(struct run *r)
 		if (FW_UNLIKELY(r->c.bad))
 			return FW_MALFORMED;
 	}
-	if (!rc && !at_end && !r->is_cie)
+	if (!rc && !at_end && !r->is_cie && !r->emitted)
 		rc = emit(r);
 	return rc;
 }
@@ -631,6 +673,7 @@ static enum fw_code prepare_cie(struct fw_dwarf_decoder *d, uint32_t index)
 	r.at = r.from = r.base = 0;
 	r.end = UINT64_MAX;
 	r.is_cie = true;
+	r.emitted = r.closed = false;
 	r.depth = 0;
 	cie->generation = d->generation;
 	if (cie->status)
@@ -681,9 +724,14 @@ static enum fw_code begin(struct fw_dwarf_decoder *d, const struct fw_fde *fde, 
 		return FW_MALFORMED;
 	if (d->row_of.count > KEEP_STATES)
 		forget_states(d);
-	enum fw_code rc = fw_cie_find_(&d->cies, &d->cfi, fde->cie_offset, &r->cie_index);
-	if (!rc)
+	enum fw_code rc = fw_cie_find_inline(&d->cies, &d->cfi, fde->cie_offset, &r->cie_index);
+	if (rc)
+		return rc;
+	const struct fw_cie *cie = &d->cies.cies.data[r->cie_index];
+	if (FW_UNLIKELY(cie->generation != d->generation))
 		rc = prepare_cie(d, r->cie_index);
+	else
+		rc = cie->status;
 	if (rc)
 		return rc;
 	r->d = d;
@@ -695,7 +743,7 @@ static enum fw_code begin(struct fw_dwarf_decoder *d, const struct fw_fde *fde, 
 	r->at = fde->start - base;
 	r->from = r->at + fde->skip;
 	r->base = base;
-	r->is_cie = false;
+	r->is_cie = r->emitted = r->closed = false;
 	r->depth = 0;
 	return FW_OK;
 }
@@ -719,6 +767,8 @@ enum fw_code fw_dwarf_decode_fde(struct fw_dwarf_decoder *d, const struct fw_fde
 	if (r.from >= r.end)
 		return FW_OK;
 	rc = run(&r);
+	if (r.closed)
+		return FW_OK;
 	// on failure from where the broken operation stands
 	uint64_t end = rc && r.at < r.end ? r.at : r.end;
 	enum fw_code closed = fw_cfi_append(d->rows, (uint32_t)(end > r.from ? end : r.from), 0);

@@ -98,6 +98,16 @@ FW_MUST_CHECK enum fw_code fw_cie_find_(struct fw_cie_table *t, const struct fw_
 					uint64_t offset, uint32_t *ret);
 void fw_cie_table_deinit_(struct fw_cie_table *t);
 
+/** The same, inlined for the one met last, as nearly all are. */
+static inline enum fw_code fw_cie_find_inline(struct fw_cie_table *t,
+	const struct fw_dwarf_cfi *cfi, uint64_t offset, uint32_t *ret)
+{
+	if (FW_UNLIKELY(t->last >= t->cies.count || t->cies.data[t->last].offset != offset))
+		return fw_cie_find_(t, cfi, offset, ret);
+	*ret = t->last;
+	return FW_OK;
+}
+
 /** fw_dwarf_fde_at(), with the CIEs met so far in a table of the caller's. */
 FW_MUST_CHECK enum fw_code fw_dwarf_read_fde_(const struct fw_dwarf_cfi *cfi,
 	struct fw_cie_table *t, uint64_t at, struct fw_fde *ret);
