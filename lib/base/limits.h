@@ -17,6 +17,17 @@ enum {
 	FW_MAX_ANNOTATIONS = 65536,	// Crashpad key/value pairs of one dump
 	FW_MAX_CORE_STEPS = 1048576,	// headers, notes, tags read in a core's memory for its modules
 
+	// recordings
+	FW_MAX_EVENTS = 4096,		// kinds of events of one recording; -a with many counters: hundreds
+	FW_MAX_EVENT_IDS = 4194304,	// one for each event and CPU or thread
+	FW_MAX_RECORDING_FILES = 4096,	// of the directory form: one a recording thread
+	FW_MAX_FEATURE = 67108864,	// bytes of one feature section that is read
+	FW_MAX_DSOS = 1048576,		// distinct files mapped
+	FW_MAX_PROCESSES = 1048576,
+	FW_MAX_MAPPINGS = 8388608,	// mappings, forks and names of one recording
+	FW_MAX_SPACE_MAPS = 65536,	// of one process at one time: Linux's vm.max_map_count
+	FW_MAX_VIEW_MAPS = 8388608,	// of all states of all processes together; 40 bytes each
+
 	// symbol files
 	FW_MAX_SYM_LINE = 1048576,	// bytes; real template names reach 200 KiB
 	FW_MAX_INLINE_DEPTH = 256,
@@ -66,6 +77,7 @@ enum {
 	FW_SCAN_WORDS_CONTEXT = 160,	// out of the context frame
 };
 
+#define FW_MAX_HELD (UINT64_C(64) << 20)	// bytes of samples that wait for their maps
 #define FW_MAX_INPUT (UINT64_C(4) << 30)	// bytes from stdin or of a decompressed file
 #define FW_MAX_ELF_UNPACKED (UINT64_C(4) << 30)	// bytes of one ELF file's compressed sections
 #define FW_LOADER_MEMORY (UINT64_C(4) << 30)	// of one loader process, besides its files

@@ -11,7 +11,9 @@
  * Time-versioned address spaces: what every process had mapped at every moment of
  * a recording, so that samples can be unwound in any order. Events may arrive out
  * of order; each says its own time. A later mapping cuts older ones that it
- * overlaps, from its time on.
+ * overlaps, from its time on. One that takes addresses which no code of another file
+ * held before holds from the process's start (its last exec) on: unmapping is not
+ * recorded either, and the mapping's event may be later than the code's first sample.
  *
  * Feeding (fw_spaces_map and the like) is for one thread; views may be asked for by
  * any number of threads meanwhile, and stay valid and unchanged until destroyed.
@@ -77,7 +79,16 @@ FW_MUST_CHECK enum fw_code fw_spaces_comm(struct fw_spaces *s, uint32_t pid, uin
 FW_MUST_CHECK enum fw_code fw_spaces_exit(struct fw_spaces *s, uint32_t pid, uint32_t tid,
 					  uint64_t time);
 
-/** The process's mappings at @p time; NULL: none known. */
+/**
+ * While events still come: all before @p time were fed. Views end there at the latest; an
+ * event that is earlier nevertheless counts from where the last view ended.
+ */
+void fw_spaces_known(struct fw_spaces *s, uint64_t time);
+/** Events that a limit or missing memory kept from counting. */
+uint64_t fw_spaces_left_out(struct fw_spaces *s);
+
+/** The process's mappings at @p time; NULL: none known, or no memory. Locks: keep the view
+ *  while the pid is the same and the time is in [from, to). */
 const struct fw_space_view *fw_spaces_at(struct fw_spaces *s, uint32_t pid, uint64_t time);
 const struct fw_mapping *fw_space_find(const struct fw_space_view *view, uint64_t address);
 /** Name of the thread at @p time; {NULL, 0}: not known. */
