@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "symfiles/elf_file.h"
+#include "symfiles/elf_internal.h"
 #include "tests/synth_elf.h"
 #include "tests/synth_folder.h"
 
@@ -296,6 +297,76 @@ START_TEST(libraries_of_the_corpus)
 }
 END_TEST
 
+/** The look at a file says what opening it says. */
+static void compare_head(const char *path)
+{
+	struct fw_elf *whole, *head;
+	struct fw_error err = { 0 }, err2 = { 0 };
+	enum fw_code code = fw_elf_open(path, &whole, &err);
+	ck_assert_int_eq(fw_elf_open_head(path, &head, &err2), code);
+	ck_assert_str_eq(err.message, err2.message);
+	if (code != FW_OK)
+		return;
+	ck_assert(fw_ident_equal(&head->debug_id, &whole->debug_id));
+	ck_assert(fw_ident_equal(&head->code_id, &whole->code_id));
+	ck_assert_int_eq(head->has_build_id, whole->has_build_id);
+	ck_assert_int_eq(fw_elf_has_code(head), fw_elf_has_code(whole));
+	ck_assert_uint_eq(head->base, whole->base);
+	ck_assert_uint_eq(head->sections.count, whole->sections.count);
+	for (size_t i = 0; i < head->sections.count; i++) {
+		const struct fw_elf_shdr *a = &head->sections.data[i], *b = &whole->sections.data[i];
+		char name[64];
+		ck_assert_uint_eq(a->name.n, b->name.n);
+		ck_assert(a->name.n == 0 || memcmp(a->name.s, b->name.s, a->name.n) == 0);
+		snprintf(name, sizeof(name), "%.*s", (int)a->name.n, a->name.s);
+		ck_assert_uint_eq(fw_elf_section_size(head, name),
+				  fw_elf_section_size(whole, name));
+	}
+	fw_elf_close(head);
+	fw_elf_close(whole);
+}
+
+START_TEST(looks_at_large_files)
+{
+	static const char *const paths[] = {
+		"/proc/self/exe", "/lib/x86_64-linux-gnu/libc.so.6", "/usr/bin/python3",
+		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/bin/bash", "/etc/passwd",
+	};
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++)
+		if (access(paths[i], R_OK) == 0)
+			compare_head(paths[i]);
+}
+END_TEST
+
+/** A large program, changed at one place and cut to a length. */
+static void compare_changed(size_t at, uint64_t value, unsigned bytes, long cut)
+{
+	char path[] = "/tmp/fw-elf-XXXXXX", command[128];
+	int fd = mkstemp(path);
+	snprintf(command, sizeof(command), "cp /proc/%d/exe %s", (int)getpid(), path);
+	ck_assert_int_eq(system(command), 0);
+	ck_assert_int_eq(pwrite(fd, &value, bytes, (off_t)at), bytes);
+	ck_assert_int_eq(cut == 0 || ftruncate(fd, cut) == 0, 1);
+	compare_head(path);
+	close(fd);
+	unlink(path);
+}
+
+START_TEST(looks_at_broken_files)
+{
+	compare_changed(40, UINT64_MAX, 8, 0);		// section headers nowhere
+	compare_changed(40, 1, 8, 0);			// over the ELF header
+	compare_changed(58, 3, 2, 0);			// of an odd size
+	compare_changed(60, 0, 2, 0);			// counted elsewhere
+	compare_changed(60, UINT16_MAX, 2, 0);
+	compare_changed(62, UINT16_MAX, 2, 0);		// without names
+	compare_changed(32, 1 << 20, 8, 0);		// program headers far behind
+	compare_changed(56, UINT16_MAX, 2, 0);
+	compare_changed(0, 0, 4, 0);			// no ELF file
+	compare_changed(16, 2, 2, 300 << 10);		// cut: the section headers are gone
+}
+END_TEST
+
 Suite *elf_file_suite(void)
 {
 	Suite *s = suite_create("elf_file");
@@ -313,6 +384,8 @@ Suite *elf_file_suite(void)
 	tcase_add_loop_test(tc, every_prefix_and_flipped_byte_is_survived, 0, 4);
 	tcase_add_test(tc, notes_without_end_are_limited);
 	tcase_add_test(tc, libraries_of_the_corpus);
+	tcase_add_test(tc, looks_at_large_files);
+	tcase_add_test(tc, looks_at_broken_files);
 	suite_add_tcase(s, tc);
 	return s;
 }
