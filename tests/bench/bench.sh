@@ -2,15 +2,21 @@
 # Instructions (callgrind) and memory of the main jobs against their bars. Every
 # figure is of the program itself, all checks on; what it printed is asserted
 # first. Needs valgrind, and $CORPUS for the inputs. Not a test: figures, no timing.
+# CEPH=DIR measures names of a large C++ program first, see ceph.py.
 # HUGE=500 also generates a 500 MB symbol file and measures it (minutes, gigabytes).
 set -u
 F=$FRAMEWALK
 T=$(mktemp -d)
 trap 'rm -rf "$T"' EXIT
-D=$CORPUS/minidumps/deep
-[ -d "$D" ] || { echo "no \$CORPUS: nothing to measure"; exit 0; }
-command -v valgrind >/dev/null || { echo "valgrind is not installed"; exit 1; }
 bad=0
+if [ -n "${CEPH:-}" ]; then
+	python3 "$(dirname "$0")/ceph.py" "$F" "$CEPH" || bad=1
+else
+	echo "no CEPH=DIR: names of a large program are not measured"
+fi
+D=$CORPUS/minidumps/deep
+[ -d "$D" ] || { echo "no \$CORPUS: nothing more to measure"; exit $bad; }
+command -v valgrind >/dev/null || { echo "valgrind is not installed"; exit 1; }
 
 # ir FILE-FOR-OUTPUT [valgrind option] -- command: instructions collected
 ir() {
