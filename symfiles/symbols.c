@@ -10,10 +10,8 @@
 #include "lib/base/vec.h"
 #include "lib/image/block.h"
 #include "symfiles/breakpad.h"
-#include "symfiles/elf_image.h"
-#include "symfiles/elf_internal.h"
 #include "symfiles/elf_search.h"
-#include "symfiles/lazy_cfi.h"
+#include "symfiles/lazy_module.h"
 #include "symfiles/lazy_policy.h"
 #include "symfiles/loader.h"
 #include "symfiles/symbol_search.h"
@@ -44,14 +42,6 @@ struct opened {		// by fw_symbols_open_file and _names; the newest first
 	const struct fw_symbol_file *file;
 };
 
-struct lazy_module {
-	struct lazy_module *next;
-	struct fw_symbols *symbols;
-	struct fw_elf_set files;
-	struct fw_lazy *lazy;
-	struct fw_elf *elf, *debug;	// as fw_elf_open_frames() opens them; or NULL
-};
-
 struct fw_symbols {
 	struct fw_root *roots;
 	size_t num_roots;
@@ -66,7 +56,7 @@ struct fw_symbols {
 	struct fw_arena arena;
 	struct entry *buckets[NUM_BUCKETS];
 	FW_VEC(struct fw_image *) images;
-	struct lazy_module *lazy_modules;
+	FW_VEC(struct fw_lazy_module *) lazy_modules;
 
 	pthread_mutex_t open_lock;
 	struct opened *opened;
@@ -125,16 +115,6 @@ enum fw_code fw_symbols_create(const struct fw_symbol_options *options, struct f
 	return FW_OK;
 }
 
-static void destroy_lazy_module(struct lazy_module *m)
-{
-	m->symbols->lazy_modules = m->next;
-	fw_lazy_destroy(m->lazy);
-	fw_elf_close(m->elf);
-	fw_elf_close(m->debug);
-	fw_elf_set_clear(&m->files);
-	free(m);
-}
-
 void fw_symbols_destroy(struct fw_symbols *s)
 {
 	if (s == NULL)
@@ -148,8 +128,9 @@ void fw_symbols_destroy(struct fw_symbols *s)
 			pthread_mutex_destroy(&e->lock);
 		}
 	}
-	while (s->lazy_modules)
-		destroy_lazy_module(s->lazy_modules);
+	for (size_t i = 0; i < s->lazy_modules.count; i++)
+		fw_lazy_module_close(s->lazy_modules.data[i]);
+	fw_vec_deinit(&s->lazy_modules);
 	for (size_t i = 0; i < s->images.count; i++)
 		fw_image_destroy(s->images.data[i]);
 	for (size_t i = 0; i < s->num_roots; i++)
@@ -355,16 +336,10 @@ static struct fw_elf_places places_of(const struct fw_symbols *s)
 	return (struct fw_elf_places){ s->roots, s->num_roots, s->sysroot, s->cache };
 }
 
-static struct fw_loader_request request_of(const struct fw_elf_set *files)
-{
-	return (struct fw_loader_request){ .elf = files->elf, .debug = files->debug,
-					   .alt = files->alt, .raw_names = files->raw_names };
-}
-
 static enum fw_code compile_elf(struct fw_symbols *s, struct fw_elf_set *files,
 				struct fw_image **ret, struct fw_error *err)
 {
-	struct fw_loader_request q = request_of(files);
+	struct fw_loader_request q = fw_elf_set_request(files);
 	struct fw_elf_set now = *files;
 	struct fw_image *image;
 	if (s->cache)
@@ -411,92 +386,36 @@ static enum fw_code obtain_elf(struct fw_symbols *s, struct fw_elf_set *files, b
 static enum fw_code compile_whole(void *context, const struct fw_image **ret,
 				  struct fw_error *err)
 {
-	struct lazy_module *m = context;
+	struct fw_lazy_module *m = context;
 	struct fw_image *image;
 	bool from_cache;
-	enum fw_code code = obtain_elf(m->symbols, &m->files, false, &image, &from_cache, err);
+	enum fw_code code = obtain_elf(m->context, &m->files, false, &image, &from_cache, err);
 	if (code == FW_OK)
 		*ret = image;
 	return code;
 }
 
-static struct lazy_module *new_lazy_module(struct fw_symbols *s, const struct fw_elf_set *files)
-{
-	struct lazy_module *m = calloc(1, sizeof(*m));
-	struct fw_loader_request q = request_of(files);
-	struct fw_lazy_whole whole = { compile_whole, m, s->lazy == FW_LAZY_ALWAYS ?
-				       SIZE_MAX : FW_MAX_LAZY_ANSWERS };
-	if (m == NULL)
-		return NULL;
-	m->symbols = s;
-	m->files = *files;
-	m->files.elf = strdup(files->elf);
-	m->files.debug = files->debug ? strdup(files->debug) : NULL;
-	m->files.alt = files->alt ? strdup(files->alt) : NULL;
-	m->lazy = fw_lazy_create(&q, &whole);
-	pthread_mutex_lock(&s->lock);
-	m->next = s->lazy_modules;
-	s->lazy_modules = m;
-	if (m->lazy == NULL || m->files.elf == NULL || (files->debug && !m->files.debug) ||
-	    (files->alt && !m->files.alt)) {
-		destroy_lazy_module(m);
-		m = NULL;
-	}
-	pthread_mutex_unlock(&s->lock);
-	return m;
-}
-
-/** Unwind rules from the files themselves: an image of nothing. NULL: not to be had so. */
-static struct fw_image *open_rules(const struct fw_elf_set *files, struct fw_elf **elf,
-				   struct fw_elf **debug)
-{
-	struct fw_lazy_cfi *trial;
-	struct fw_image *image = NULL;
-	*elf = *debug = NULL;
-	if (files->elf != NULL && fw_elf_open_frames(files->elf, elf, NULL) == FW_OK &&
-	    (files->debug == NULL || fw_elf_open_frames(files->debug, debug, NULL) == FW_OK) &&
-	    fw_lazy_cfi_open(*elf, *debug, &trial) == FW_OK) {
-		fw_lazy_cfi_close(trial);
-		if (fw_elf_identity(*elf, &image, NULL) == FW_OK)
-			return image;
-	}
-	fw_elf_close(*elf);
-	fw_elf_close(*debug);
-	*elf = *debug = NULL;
-	return NULL;
-}
-
-/** Unwind rules, and what answers for names. */
 static enum fw_code obtain_lazily(struct fw_symbols *s, const struct fw_elf_set *files,
 				  struct fw_symbol_file *ret, struct fw_error *err)
 {
-	struct fw_loader_request q = request_of(files);
-	struct fw_elf *elf, *debug;
-	struct fw_image *image = open_rules(files, &elf, &debug);
-	struct lazy_module *m = NULL;
-	enum fw_code code = FW_OK;
-	q.no_names = true;
-	if (image == NULL)
-		code = fw_loader_compile(&q, &image, err);
-	if (code == FW_OK && files->key.debug_id.n &&
-	    !fw_ident_equal(&image->debug_id, &files->key.debug_id)) {
-		fw_image_destroy(image);
-		code = fw_fail(err, FW_MALFORMED, NULL, "it changed while it was read");
-	}
-	if (code == FW_OK) {
-		m = adopt(s, image) ? new_lazy_module(s, files) : NULL;
-		if (m == NULL)
-			code = fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
-	}
-	if (code != FW_OK) {
-		fw_elf_close(elf);
-		fw_elf_close(debug);
+	const struct fw_lazy_whole whole = { compile_whole, NULL, s->lazy == FW_LAZY_ALWAYS ?
+					     SIZE_MAX : FW_MAX_LAZY_ANSWERS };
+	struct fw_lazy_module *m;
+	struct fw_image *image;
+	enum fw_code code = fw_lazy_module_open(files, &whole, s, &m, &image, err);
+	if (code != FW_OK)
 		return code;
-	}
+	pthread_mutex_lock(&s->lock);
+	bool ok = fw_vec_push(&s->lazy_modules, m);
+	pthread_mutex_unlock(&s->lock);
+	if (!ok)
+		fw_lazy_module_close(m);
+	if (!adopt(s, image) || !ok)
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 	ret->image = image;
 	ret->lazy = m->lazy;
-	ret->rules_elf = m->elf = elf;
-	ret->rules_debug = m->debug = debug;
+	ret->rules_elf = m->rules_elf;
+	ret->rules_debug = m->rules_debug;
 	return FW_OK;
 }
 

@@ -1,0 +1,54 @@
+// Hostile debug information read lazily: what comes out is whole and has no rules, and a
+// second question gets the same. libdwarf reads too, without the sections that it cannot.
+//
+// An input is as of fuzz_dwarf.c.
+#include "symfiles/lazy_read.h"
+#include "tests/fuzz/dwarf_elf.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { OFFSETS = 64, STEP = 37 };
+
+static uint32_t ask(struct fw_lazy_reader *r)
+{
+	uint32_t offsets[OFFSETS], known = 0;
+	struct fw_image *image;
+	struct fw_error err = { .code = FW_OK };
+	for (uint32_t i = 0; i < OFFSETS; i++)
+		offsets[i] = i * STEP;
+	offsets[OFFSETS - 1] = UINT32_MAX;
+	if (fw_lazy_reader_answer(r, offsets, OFFSETS, &image, &err)) {
+		if (err.message[0] == '\0')
+			abort();
+		return 0;
+	}
+	if (fw_image_check(image, &err) || image->section_bytes[FW_SEC_CFI_RULES])
+		abort();
+	for (uint32_t i = 0; i < OFFSETS; i++)
+		known += fw_image_func(image, offsets[i]) != NULL;
+	fw_image_destroy(image);
+	return known + 1;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fw_elf *elf;
+	struct fw_lazy_reader *r;
+	struct fw_error err = { .code = FW_OK };
+	if (size < 1)
+		return 0;
+	uint8_t *bytes = malloc(CONTENT + size);
+	size_t n = bytes ? make_elf(data + 1, size - 1, bytes) : 0;
+	if (n && fw_elf_open_bytes(bytes, n, &elf, &err) == FW_OK) {
+		struct fw_elf_files files = { .elf = elf, .alt = data[0] & 1 ? elf : NULL,
+					      .open_dwo = open_dwo, .context = elf };
+		if (fw_lazy_reader_open(&files, &r, &err))
+			abort();
+		if (ask(r) != ask(r))
+			abort();
+		fw_lazy_reader_close(r);
+		fw_elf_close(elf);
+	}
+	free(bytes);
+	return 0;
+}
