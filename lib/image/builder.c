@@ -198,6 +198,8 @@ static enum fw_code close_sections(struct fw_builder *b)
 		code = close_publics(b);
 	if (code == FW_OK)
 		code = fw_cfi_finish(&b->cfi);
+	if (code == FW_OK)
+		code = fw_cfi_make_hot(&b->cfi, fw_cpu_get(b->cpu));
 	return code;
 }
 
@@ -229,6 +231,7 @@ static bool view_sections(struct fw_builder *b, struct fw_image *image)
 	VIEW(image, FW_SEC_CFI_PAGES, &b->cfi.pages);
 	VIEW(image, FW_SEC_CFI_ROW_FIRST, &b->cfi.row_first);
 	VIEW(image, FW_SEC_CFI_RULES, &b->cfi.rules);
+	VIEW(image, FW_SEC_CFI_HOT, &b->cfi.hot);
 	VIEW(image, FW_SEC_PROGRAM_OPS, &b->programs.ops);
 	VIEW(image, FW_SEC_PROGRAMS, &b->programs.programs);
 	VIEW(image, FW_SEC_WIN_RECORDS, &b->win_records);
@@ -254,6 +257,13 @@ enum fw_code fw_builder_freeze(struct fw_builder *b, struct fw_image **ret, stru
 	}
 	image->mapping = b;
 	image->release = release_builder;
+	image->cfi_page_ok = fw_alloc_should_fail() ? NULL :
+			     calloc(b->cfi.dir.count + 1, sizeof(*image->cfi_page_ok));
+	if (!image->cfi_page_ok) {
+		fw_image_destroy(image);
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	}
+	memset((void *)image->cfi_page_ok, 1, b->cfi.dir.count + 1);
 	if (!view_sections(b, image)) {
 		fw_image_destroy(image);
 		return fw_fail(err, FW_LIMIT, NULL, "more than 4294967295 records of one kind");

@@ -22,6 +22,7 @@ const uint8_t fw_section_element[FW_SEC_COUNT] = {
 	[FW_SEC_CFI_PAGES] = 1,
 	[FW_SEC_CFI_ROW_FIRST] = sizeof(uint32_t),
 	[FW_SEC_CFI_RULES] = sizeof(struct fw_rule),
+	[FW_SEC_CFI_HOT] = sizeof(struct fw_cfi_hot),
 	[FW_SEC_PROGRAM_OPS] = sizeof(struct fw_op),
 	[FW_SEC_PROGRAMS] = sizeof(struct fw_program),
 	[FW_SEC_WIN_RECORDS] = sizeof(struct fw_stack_win),
@@ -62,6 +63,8 @@ void fw_image_views(struct fw_image *image, bool cfi_wide)
 		.num_rows = row_ends ? row_ends - 1 : 0,
 		.rules = image->section[FW_SEC_CFI_RULES],
 		.num_rules = fw_image_count(image, FW_SEC_CFI_RULES, sizeof(struct fw_rule)),
+		.hot = image->section[FW_SEC_CFI_HOT],
+		.num_hot = fw_image_count(image, FW_SEC_CFI_HOT, sizeof(struct fw_cfi_hot)),
 	};
 	image->programs = (struct fw_programs){
 		.ops = image->section[FW_SEC_PROGRAM_OPS],

@@ -37,6 +37,7 @@ enum fw_section {
 	FW_SEC_ORIGINS,		// struct fw_numbered[], by number
 	FW_SEC_PUBLICS,		// struct fw_public[], by start
 	FW_SEC_CFI_DIR, FW_SEC_CFI_PAGES, FW_SEC_CFI_ROW_FIRST, FW_SEC_CFI_RULES,
+	FW_SEC_CFI_HOT,		// struct fw_cfi_hot[], one a row
 	FW_SEC_PROGRAM_OPS, FW_SEC_PROGRAMS,
 	FW_SEC_WIN_RECORDS,	// struct fw_stack_win[]
 	FW_SEC_WIN_RANGES4,	// struct fw_stack_win_range[] of type 4, disjoint, ascending
@@ -122,13 +123,14 @@ struct fw_image {
 	const uint64_t *chunk_hashes;
 	_Atomic uint8_t *chunk_ok;	// per chunk; shared by all threads
 	_Atomic uint8_t *cfi_page_ok;	// per 64 KiB of text: all that its rules need is verified
+					// (trusted: always)
 	_Atomic bool corrupt;		// a chunk failed: answers since are not to be used
 	void *mapping;			// owned mapping or builder; freed by fw_image_destroy
 	void (*release)(struct fw_image *image);
 };
 
 enum {
-	FW_IMAGE_FORMAT = 1,		// of the block: another number is another cache folder
+	FW_IMAGE_FORMAT = 2,		// of the block: another number is another cache folder
 	FW_CHUNK_SHIFT = 12,
 };
 

@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "lib/image/block.h"
 
@@ -151,6 +152,24 @@ static enum fw_code check_names(const struct fw_image *image, struct fw_error *e
 	return FW_OK;
 }
 
+static enum fw_code check_hot(const struct fw_image *image, struct fw_error *err)
+{
+	const struct fw_cfi_table *t = &image->cfi;
+	const struct fw_cpu *cpu = fw_cpu_get(image->cpu);
+	if (t->num_hot != t->num_rows)
+		return fw_fail(err, FW_MALFORMED, NULL, "rows and their short forms differ in number");
+	for (uint32_t row = 0; row < t->num_rows; row++) {
+		uint32_t count;
+		const struct fw_rule *rules = fw_cfi_rules(t, row, &count);
+		struct fw_cfi_hot hot = { .base = FW_HOT_NONE };
+		if (rules)
+			hot = fw_cfi_hot_of(rules, count, cpu);
+		if (memcmp(&hot, &t->hot[row], sizeof(hot)) != 0)
+			return fw_fail(err, FW_MALFORMED, NULL, "row %u: wrong short form", row);
+	}
+	return FW_OK;
+}
+
 static enum fw_code check_programs(const struct fw_image *image, struct fw_error *err)
 {
 	const struct fw_programs *set = &image->programs;
@@ -207,6 +226,8 @@ enum fw_code fw_image_check(const struct fw_image *image, struct fw_error *err)
 		code = check_names(image, err);
 	if (code == FW_OK)
 		code = fw_cfi_check(&image->cfi, err);
+	if (code == FW_OK)
+		code = check_hot(image, err);
 	if (code == FW_OK)
 		code = check_programs(image, err);
 	if (code == FW_OK)

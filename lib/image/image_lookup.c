@@ -95,7 +95,8 @@ bool fw_image_verify_cfi_(const struct fw_image *image, uint32_t page)
 	uint64_t from, to;
 	// Rows are stored once and few: they are verified with the first page.
 	if (!touch_section(image, FW_SEC_CFI_DIR) || !touch_section(image, FW_SEC_CFI_ROW_FIRST) ||
-	    !touch_section(image, FW_SEC_CFI_RULES) || !touch_section(image, FW_SEC_PROGRAMS) ||
+	    !touch_section(image, FW_SEC_CFI_RULES) ||
+	    !touch_section(image, FW_SEC_CFI_HOT) || !touch_section(image, FW_SEC_PROGRAMS) ||
 	    !touch_section(image, FW_SEC_PROGRAM_OPS))
 		return false;
 	fw_cfi_page_extent(t, page, &from, &to);

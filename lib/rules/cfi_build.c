@@ -24,6 +24,7 @@ void fw_cfi_builder_deinit(struct fw_cfi_builder *b)
 	fw_vec_deinit(&b->pages);
 	fw_vec_deinit(&b->row_first);
 	fw_vec_deinit(&b->rules);
+	fw_vec_deinit(&b->hot);
 	fw_vec_deinit(&b->slots);
 	fw_vec_deinit(&b->page_addr);
 	fw_vec_deinit(&b->page_row);
@@ -315,6 +316,47 @@ enum fw_code fw_cfi_finish(struct fw_cfi_builder *b)
 	return rc;
 }
 
+struct fw_cfi_hot fw_cfi_hot_of(const struct fw_rule *rules, uint32_t count,
+				const struct fw_cpu *cpu)
+{
+	struct fw_cfi_hot hot = { .cfa = rules[0].arg, .fp = FW_HOT_FP_KEPT };
+	const struct fw_cfi_hot none = { .base = FW_HOT_NONE };
+	if (rules[0].flags != FW_ROW_PLAIN || cpu->lr != FW_NO_REG || cpu->num_regs == 0 ||
+	    !(cpu->callee_saved >> cpu->fp & 1) || rules[1].arg != -cpu->word_size)
+		return none;
+	if (rules[0].reg == cpu->sp)
+		hot.base = FW_HOT_SP;
+	else if (rules[0].reg == cpu->fp)
+		hot.base = FW_HOT_FP;
+	for (uint32_t i = 2; i < count; i++) {
+		if (rules[i].target == cpu->sp || rules[i].target == cpu->pc)
+			return none;
+		if (rules[i].target != cpu->fp)
+			continue;
+		if (rules[i].arg <= INT16_MIN || rules[i].arg > INT16_MAX)
+			return none;
+		hot.fp = (int16_t)rules[i].arg;
+	}
+	return hot.base == FW_HOT_NONE ? none : hot;
+}
+
+enum fw_code fw_cfi_make_hot(struct fw_cfi_builder *b, const struct fw_cpu *cpu)
+{
+	uint32_t n = num_rows(b);
+	b->hot.count = 0;
+	if (!fw_vec_reserve(&b->hot, n))
+		return FW_NO_MEMORY;
+	for (uint32_t row = 0; row < n; row++) {
+		const uint32_t *first = b->row_first.data + row;
+		b->hot.data[row] = (struct fw_cfi_hot){ .base = FW_HOT_NONE };
+		if (first[1] > first[0])
+			b->hot.data[row] = fw_cfi_hot_of(b->rules.data + first[0],
+							 first[1] - first[0], cpu);
+	}
+	b->hot.count = n;
+	return FW_OK;
+}
+
 void fw_cfi_view(const struct fw_cfi_builder *b, struct fw_cfi_table *ret)
 {
 	*ret = (struct fw_cfi_table){
@@ -327,5 +369,7 @@ void fw_cfi_view(const struct fw_cfi_builder *b, struct fw_cfi_table *ret)
 		.num_rows = num_rows(b),
 		.rules = b->rules.data,
 		.num_rules = (uint32_t)b->rules.count,
+		.hot = b->hot.data,
+		.num_hot = (uint32_t)b->hot.count,
 	};
 }

@@ -56,14 +56,12 @@ static inline uint32_t fw_cfi_count_16(const uint8_t *change, uint32_t m, uint32
 #endif
 }
 
+/** For an address that is known to lie below num_pages << FW_CFI_PAGE_SHIFT. */
 static inline __attribute__((always_inline))
-uint32_t fw_cfi_find_inline(const struct fw_cfi_table *t, uint32_t address)
+uint32_t fw_cfi_find_within(const struct fw_cfi_table *t, uint32_t address)
 {
 	static_assert(FW_CFI_PAD >= 256 * (4 + 1) + 16, "any m and a vector fit the padding");
-	uint64_t page = address >> FW_CFI_PAGE_SHIFT;
-	if (FW_UNLIKELY(page >= t->num_pages))
-		return 0;
-	uint64_t at = t->dir[page];
+	uint64_t at = t->dir[address >> FW_CFI_PAGE_SHIFT];
 	if (at & FW_CFI_WHOLE)
 		return (uint32_t)at & ~FW_CFI_WHOLE;
 	if (FW_UNLIKELY(at + FW_CFI_TABLE_BYTES > t->pages_size))
@@ -84,6 +82,14 @@ uint32_t fw_cfi_find_inline(const struct fw_cfi_table *t, uint32_t address)
 	// a corrupt m of more than 16 may skip changes, and stays in the padding
 	uint64_t i = fw_cfi_count_16(pages + 2 + m * 2, (uint32_t)m, address);
 	return fw_cfi_load16(pages + i * 2);
+}
+
+static inline __attribute__((always_inline))
+uint32_t fw_cfi_find_inline(const struct fw_cfi_table *t, uint32_t address)
+{
+	if (FW_UNLIKELY(address >> FW_CFI_PAGE_SHIFT >= t->num_pages))
+		return 0;
+	return fw_cfi_find_within(t, address);
 }
 
 #endif

@@ -37,6 +37,23 @@ enum {
 	FW_CFI_PAD = 2048,	// bytes behind the last page: more than a block has
 };
 
+/**
+ * What the walk's short way needs of a row, parallel to the rows: CFA from the
+ * stack or frame pointer, the return address in the word below the CFA, the
+ * caller's sp the CFA, every other rule a word near the CFA. Nearly all rows of
+ * x86 and amd64 are so; CPUs with a link register have none.
+ */
+struct fw_cfi_hot {
+	int32_t cfa;		// CFA - base register
+	int16_t fp;		// address of the caller's frame pointer - CFA, or FW_HOT_FP_KEPT
+	uint8_t base;		// enum fw_cfi_hot_base
+	uint8_t reserved;
+};
+static_assert(sizeof(struct fw_cfi_hot) == 8, "an image section");
+
+enum fw_cfi_hot_base { FW_HOT_NONE, FW_HOT_SP, FW_HOT_FP };	// NONE: the row says more
+enum { FW_HOT_FP_KEPT = INT16_MIN };	// the callee's frame pointer is the caller's
+
 struct fw_cfi_table {		// frozen view
 	const uint32_t *dir;
 	uint32_t num_pages;		// addresses at or past num_pages << 16 have row 0
@@ -47,6 +64,8 @@ struct fw_cfi_table {		// frozen view
 	uint32_t num_rows;
 	const struct fw_rule *rules;
 	uint32_t num_rules;
+	const struct fw_cfi_hot *hot;	// one a row; fewer: the others go the long way
+	uint32_t num_hot;
 };
 
 /**
@@ -87,6 +106,7 @@ struct fw_cfi_builder {
 	FW_VEC(uint8_t) pages;
 	FW_VEC(uint32_t) row_first;
 	FW_VEC(struct fw_rule) rules;
+	FW_VEC(struct fw_cfi_hot) hot;	// fw_cfi_make_hot()
 	FW_VEC(uint32_t) slots;		// hash table over rows (XXH3): row + 1
 	FW_VEC(uint16_t) page_addr;	// entries of the page being filled: offset in the page ...
 	FW_VEC(uint32_t) page_row;	// ... and row
@@ -158,6 +178,13 @@ static inline void fw_cfi_appender_end(const struct fw_cfi_appender *a, struct f
 
 /** Close the last page; afterwards the arrays are the frozen table's. Once, and last. */
 FW_MUST_CHECK enum fw_code fw_cfi_finish(struct fw_cfi_builder *b);
+
+/** The short form of a row of @p count rules; base FW_HOT_NONE when it has none. */
+struct fw_cfi_hot fw_cfi_hot_of(const struct fw_rule *rules, uint32_t count,
+				const struct fw_cpu *cpu);
+
+/** The short form of every row. After the last fw_cfi_add_row(). FW_NO_MEMORY. */
+FW_MUST_CHECK enum fw_code fw_cfi_make_hot(struct fw_cfi_builder *b, const struct fw_cpu *cpu);
 
 /** The builder's arrays as a table, without copying. Valid while the builder lives. */
 void fw_cfi_view(const struct fw_cfi_builder *b, struct fw_cfi_table *ret);
