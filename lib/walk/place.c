@@ -3,14 +3,11 @@
 const struct fw_image *fw_walk_image(struct fw_walker *w, uint32_t module)
 {
 	if (!w->image_asked[module]) {
-		const struct fw_image *image = w->source.image(w->source.context, module);
+		w->images[module] = w->source.image(w->source.context, module);
 		w->image_asked[module] = 1;
-		w->images[module] = image;
-		// modules of one name and id in a row count once
-		if (image != NULL && (w->num_loaded == 0 ||
-				      w->images[w->loaded[w->num_loaded - 1]] != image))
-			w->loaded[w->num_loaded++] = module;
 	}
+	if (w->images[module] != NULL)
+		fw_walk_touch(w, module);
 	return w->images[module];
 }
 
@@ -34,12 +31,10 @@ static bool on_captured_stack(const struct fw_walker *w, uint64_t address)
 
 struct fw_place fw_walk_locate(struct fw_walker *w, uint64_t address)
 {
-	struct fw_place place = { w->code_module, FW_EXEC_UNKNOWN };
-	if (address - w->code_start < w->code_size) {
-		place.exec = FW_EXEC_YES;
-		return place;
-	}
-	place.module = module_index(w, address);
+	const struct fw_stretch *known = fw_walk_stretch(w, address);
+	if (known != NULL)
+		return (struct fw_place){ known->module, FW_EXEC_YES };
+	struct fw_place place = { module_index(w, address), FW_EXEC_UNKNOWN };
 	const struct fw_region *region = fw_snapshot_region(w->snapshot, address);
 	if (region != NULL && (region->permissions & FW_PERM_KNOWN))
 		place.exec = region->permissions & FW_PERM_EXEC ? FW_EXEC_YES : FW_EXEC_NO;
@@ -51,62 +46,82 @@ struct fw_place fw_walk_locate(struct fw_walker *w, uint64_t address)
 }
 
 /** Learn how far the entry point's function reaches from the main module's symbols. */
-static void refine_entry(struct fw_walker *w)
+static bool refine_entry(struct fw_walker *w, const struct fw_stretch *s)
 {
-	uint64_t offset = w->entry - w->code_base;
-	if (w->entry_refined || w->code_image == NULL || w->entry_size == 0 ||
-	    w->entry - w->code_start >= w->code_size)
-		return;
+	uint64_t offset = w->entry - s->base, size = w->entry_size;
+	if (w->entry_refined || s->image == NULL || w->entry_size == 0 ||
+	    w->entry - s->start >= s->size)
+		return false;
 	w->entry_refined = true;
-	const struct fw_image *names = fw_walk_names(w, w->code_module, (uint32_t)offset);
+	const struct fw_image *names = fw_walk_names(w, s->module, (uint32_t)offset);
 	if (names == NULL)
-		return;
+		return false;
 	const struct fw_func *func = fw_image_func(names, (uint32_t)offset);
-	if (func != NULL) {
+	const struct fw_public *public = func != NULL ? NULL :
+		fw_image_public(names, (uint32_t)offset);
+	if (func != NULL)
 		w->entry_size = func->start + (uint64_t)func->size - offset;
-		return;
-	}
-	const struct fw_public *public = fw_image_public(names, (uint32_t)offset);
-	if (public != NULL && public->end - offset < 4 * FW_ENTRY_SIZE)
+	else if (public != NULL && public->end - offset < 4 * FW_ENTRY_SIZE)
 		w->entry_size = public->end - offset;
+	return w->entry_size != size;
 }
 
 /** A capture without AT_ENTRY: the program's file knows, where there is one. */
-static void ask_entry(struct fw_walker *w)
+static bool ask_entry(struct fw_walker *w, const struct fw_stretch *s)
 {
-	uint64_t entry;
-	if (w->entry_asked || w->entry_size != 0 || w->code_image != NULL ||
-	    w->source.entry == NULL || !w->snapshot->modules[w->code_module].is_main)
-		return;
+	if (w->entry_asked || w->entry_size != 0 || s->image != NULL ||
+	    w->source.entry == NULL || !w->snapshot->modules[s->module].is_main)
+		return false;
 	w->entry_asked = true;
-	if (w->source.entry(w->source.context, w->code_module, &entry)) {
-		w->entry = entry;
-		w->entry_size = FW_ENTRY_SIZE;
+	if (!w->source.entry(w->source.context, s->module, &w->entry))
+		return false;
+	w->entry_size = FW_ENTRY_SIZE;
+	return true;
+}
+
+void fw_walk_forget(struct fw_walker *w)
+{
+	static const struct fw_stretch nowhere = { .module = FW_NO_MODULE };
+	w->num_stretches = w->next_stretch = 0;
+	w->code = &nowhere;
+}
+
+/** Cut the stretch at @p border, and keep the part that has @p address. */
+static void cut(struct fw_stretch *s, uint64_t border, uint64_t address)
+{
+	uint64_t before = border - s->start;
+	if (before == 0 || before >= s->size)
+		return;
+	if (address - s->start < before) {
+		s->size = before;
+	} else {
+		s->start = border;
+		s->size -= before;
 	}
 }
 
-/** Where the short cut of fw_walk_step may be taken. */
-static void set_fast(struct fw_walker *w)
+/** Where the short way may be taken. */
+static void set_hot(const struct fw_walker *w, struct fw_stretch *s, uint64_t address)
 {
-	w->fast_start = w->code_start;
-	w->fast_size = w->code_size;
-	if (w->code_image == NULL || w->code_has_win || w->cpu->word_size != 8 ||
+	if (s->image == NULL || s->has_win || w->cpu->lr != FW_NO_REG || s->start < FW_LOWEST_PC ||
 	    __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__)
-		w->fast_size = 0;
-	else if (w->entry_size != 0 && w->entry - w->code_start < w->code_size) {
-		// The entry point's function has no caller: code behind it (nearly
-		// all of it: _start is linked first) or, for a frame in front, before.
-		uint64_t end = w->entry + w->entry_size;
-		w->fast_start = end;
-		w->fast_size = end - w->code_start < w->code_size ?
-			       w->code_start + w->code_size - end : 0;
+		return;
+	// The entry point's function has no caller.
+	if (w->entry_size != 0) {
+		cut(s, w->entry, address);
+		cut(s, w->entry + w->entry_size, address);
+		if (address - w->entry < w->entry_size)
+			return;
 	}
+	uint64_t table = (uint64_t)s->image->cfi.num_pages << FW_CFI_PAGE_SHIFT;
+	cut(s, s->base + table, address);
+	if (address - s->base < table)
+		s->hot_size = s->size;
 }
 
-bool fw_walk_enter(struct fw_walker *w, uint64_t address)
+/** The stretch around @p address as the modules and regions of the capture have it. */
+static bool make_stretch(struct fw_walker *w, uint64_t address, struct fw_stretch *ret)
 {
-	if (address - w->code_start < w->code_size)
-		return true;
 	struct fw_place place = fw_walk_locate(w, address);
 	if (place.module == FW_NO_MODULE || place.exec == FW_EXEC_NO)
 		return false;
@@ -128,30 +143,53 @@ bool fw_walk_enter(struct fw_walker *w, uint64_t address)
 	if (address - start >= size)
 		return false;
 	const struct fw_image *image = fw_walk_image(w, place.module);
-	w->code_start = start;
-	w->code_size = size;
-	w->code_base = m->base;
-	w->code_module = place.module;
-	w->code_image = image;
-	w->code_has_win = w->cpu->id == FW_CPU_X86 && image != NULL &&
-			  image->section_bytes[FW_SEC_WIN_RECORDS] != 0;
-	ask_entry(w);
-	refine_entry(w);
-	set_fast(w);
+	*ret = (struct fw_stretch){
+		.start = start, .size = size, .base = m->base, .module = place.module,
+		.image = image,
+		.has_win = w->cpu->id == FW_CPU_X86 && image != NULL &&
+			   image->section_bytes[FW_SEC_WIN_RECORDS] != 0,
+	};
+	return true;
+}
+
+bool fw_walk_enter(struct fw_walker *w, uint64_t address)
+{
+	if (address - w->code->start < w->code->size)
+		return true;
+	const struct fw_stretch *known = fw_walk_stretch(w, address);
+	if (known != NULL) {
+		w->code = known;
+		return true;
+	}
+	struct fw_stretch s;
+	if (!make_stretch(w, address, &s))
+		return false;
+	bool asked = ask_entry(w, &s);
+	if (refine_entry(w, &s) || asked)
+		fw_walk_forget(w);	// they may have been cut elsewhere
+	set_hot(w, &s, address);
+	struct fw_stretch *place = &w->stretches[w->next_stretch];
+	w->next_stretch = (w->next_stretch + 1) % FW_STRETCHES;
+	if (w->num_stretches < FW_STRETCHES)
+		w->num_stretches++;
+	*place = s;
+	w->code = place;
 	return true;
 }
 
 const struct fw_rule *fw_walk_rules(struct fw_walker *w, uint64_t lookup, uint32_t *ret_count,
 				    struct fw_programs *programs)
 {
-	const uint64_t offset = lookup - w->code_base;
+	const struct fw_stretch *code = w->code;
+	const uint64_t offset = lookup - code->base;
 	*ret_count = 0;
-	if (w->code_image == NULL || offset > UINT32_MAX)
+	if (code->image == NULL || offset > UINT32_MAX)
 		return NULL;
-	const struct fw_rule *rules = fw_image_cfi(w->code_image, (uint32_t)offset, ret_count);
-	*programs = w->code_image->programs;
+	fw_walk_touch(w, code->module);
+	const struct fw_rule *rules = fw_image_cfi(code->image, (uint32_t)offset, ret_count);
+	*programs = code->image->programs;
 	if (rules == NULL && w->source.rules != NULL)
-		rules = w->source.rules(w->source.context, w->code_module, (uint32_t)offset,
+		rules = w->source.rules(w->source.context, code->module, (uint32_t)offset,
 					ret_count, programs);
 	return rules;
 }

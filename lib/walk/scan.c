@@ -4,35 +4,42 @@
  * Would the walk go on from this caller by a rule or a frame record? The only
  * thing that can support a return address whose code nobody has.
  */
-static bool continues(struct fw_walker *w, const struct fw_caller *caller)
+static bool goes_on(struct fw_walker *w, const struct fw_caller *caller)
 {
-	struct fw_walker trial = *w;
-	struct fw_walk_result scratch = { .frames = w->result->frames };
 	struct fw_caller next;
 	bool end = false, used = false;
-	trial.result = &scratch;
-	if (fw_walk_accept(&trial, caller) != FW_STOP_NONE || !fw_walk_enter(&trial, trial.frame.lookup))
+	if (fw_walk_accept(w, caller) != FW_STOP_NONE || !fw_walk_enter(w, w->frame.lookup))
 		return false;
-	if (trial.code_has_win && fw_walk_stack_win(&trial, &used) == FW_STOP_NONE && used)
+	if (w->code->has_win && fw_walk_stack_win(w, &used) == FW_STOP_NONE && used)
 		return true;
 	struct fw_programs programs;
 	uint32_t count;
-	const struct fw_rule *rules = fw_walk_rules(&trial, trial.frame.lookup, &count, &programs);
+	const struct fw_rule *rules = fw_walk_rules(w, w->frame.lookup, &count, &programs);
 	if (rules != NULL && !(rules[0].flags & (FW_ROW_SIGNAL | FW_ROW_RA_IN_PC)) &&
-	    fw_row_apply(rules, count, &programs, trial.cpu, &trial.regs, &trial.memory) == FW_ROW_OK) {
-		uint64_t pc = fw_walk_code_address(&trial, trial.regs.v[trial.cpu->pc]);
-		struct fw_place place = fw_walk_locate(&trial, pc - trial.cpu->call_back);
+	    fw_row_apply(rules, count, &programs, w->cpu, &w->regs, &w->memory) == FW_ROW_OK) {
+		uint64_t pc = fw_walk_code_address(w, w->regs.v[w->cpu->pc]);
+		struct fw_place place = fw_walk_locate(w, pc - w->cpu->call_back);
 		return place.module != FW_NO_MODULE && place.exec != FW_EXEC_NO &&
-		       trial.regs.v[trial.cpu->sp] > trial.frame.sp;
+		       w->regs.v[w->cpu->sp] > w->frame.sp;
 	}
 	// One unverified record is no support for an unverified address: two are.
-	if (!trial.arch->frame_pointer(&trial, &next, &end))
+	if (!w->arch->frame_pointer(w, &next, &end))
 		return false;
-	if (fw_walk_evidence(&trial, next.regs.v[trial.cpu->pc]) == FW_EVIDENCE_CALL)
+	if (fw_walk_evidence(w, next.regs.v[w->cpu->pc]) == FW_EVIDENCE_CALL)
 		return true;
-	return fw_walk_accept(&trial, &next) == FW_STOP_NONE &&
-	       trial.arch->frame_pointer(&trial, &next, &end) &&
-	       fw_regs_has(&next.regs, trial.cpu->fp);
+	return fw_walk_accept(w, &next) == FW_STOP_NONE &&
+	       w->arch->frame_pointer(w, &next, &end) &&
+	       fw_regs_has(&next.regs, w->cpu->fp);
+}
+
+static bool continues(struct fw_walker *w, const struct fw_caller *caller)
+{
+	struct fw_walker trial = *w;	// its stretches are its own
+	struct fw_walk_result scratch = { .frames = w->result->frames };
+	trial.result = &scratch;
+	bool ret = goes_on(&trial, caller);
+	w->num_touched = trial.num_touched;
+	return ret;
 }
 
 static void found_at(struct fw_walker *w, uint64_t slot, uint64_t value, struct fw_caller *ret)

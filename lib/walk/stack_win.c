@@ -15,8 +15,8 @@ enum {
 
 static const struct fw_stack_win *record_at(struct fw_walker *w, uint64_t lookup)
 {
-	uint64_t offset = lookup - w->code_base;
-	return offset > UINT32_MAX ? NULL : fw_image_stack_win(w->code_image, (uint32_t)offset);
+	uint64_t offset = lookup - w->code->base;
+	return offset > UINT32_MAX ? NULL : fw_image_stack_win(w->code->image, (uint32_t)offset);
 }
 
 /** Could the word be a return address? In a module, named where there are symbols. */
@@ -72,7 +72,7 @@ static bool run_record(struct fw_walker *w, const struct fw_stack_win *r, uint64
 {
 	uint64_t assigned = 0, word;
 	if (r->program != FW_NO_PROGRAM) {
-		if (!fw_program_run(&w->code_image->programs, r->program, w->cpu, regs,
+		if (!fw_program_run(&w->code->image->programs, r->program, w->cpu, regs,
 				    &w->memory, &assigned, NULL))
 			return false;
 		uint64_t need = 1u << EIP | 1u << ESP;
@@ -128,10 +128,10 @@ static uint32_t params_of(struct fw_walker *w, const struct fw_stack_win *r)
 {
 	if (r != NULL)
 		return r->params_size;
-	uint64_t offset = w->frame.lookup - w->code_base;
+	uint64_t offset = w->frame.lookup - w->code->base;
 	if (offset > UINT32_MAX)
 		return 0;
-	const struct fw_func *func = fw_image_func(w->code_image, (uint32_t)offset);
+	const struct fw_func *func = fw_image_func(w->code->image, (uint32_t)offset);
 	return func == NULL ? 0 : func->params_size;
 }
 

@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "lib/rules/cfi_find.h"
 #include "lib/rules/row_plain.h"
-
-enum { FW_LOWEST_PC = 4096 };	// nothing is ever mapped below (vm.mmap_min_addr, Windows' null page)
 
 static const char *const trust_names[FW_TRUST_COUNT] = {
 	"context", "cfi", "cfi_scan", "frame_pointer", "scan", "leaf", "prologue", "prewalked",
@@ -38,13 +35,12 @@ enum fw_stop fw_walk_stop(struct fw_walker *w, enum fw_stop stop, const char *fo
 	return stop;
 }
 
-/** Make the registers in w->regs the current frame. */
-static inline void set_frame(struct fw_walker *w, enum fw_trust trust, bool exact)
+static inline void set_frame(struct fw_walker *w, enum fw_trust trust, uint64_t pc, uint64_t sp,
+			     bool exact)
 {
-	const struct fw_cpu *cpu = w->cpu;
-	w->frame.pc = w->regs.v[cpu->pc];
-	w->frame.sp = w->regs.v[cpu->sp];
-	w->frame.lookup = exact ? w->frame.pc : w->frame.pc - cpu->call_back;
+	w->frame.pc = pc;
+	w->frame.sp = sp;
+	w->frame.lookup = exact ? pc : pc - w->cpu->call_back;
 	w->frame.trust = (uint8_t)trust;
 	w->frame.signal_frame = false;
 	w->callee_params = w->next_params;
@@ -61,18 +57,10 @@ static enum fw_stop refuse_address(struct fw_walker *w, uint64_t pc)
 			    (unsigned long long)pc);
 }
 
-/**
- * Common checks of a caller whose registers are in w->regs already; w->frame
- * is still the callee. @p old_sp is the callee's stack pointer.
- */
-static enum fw_stop check_caller(struct fw_walker *w, enum fw_trust trust, uint64_t old_sp,
-				 bool exact)
+enum fw_stop fw_walk_check(struct fw_walker *w, enum fw_trust trust, uint64_t pc, uint64_t sp,
+			   uint64_t old_sp, bool exact)
 {
 	const struct fw_cpu *cpu = w->cpu;
-	uint64_t pc = fw_walk_code_address(w, w->regs.v[cpu->pc]);
-	uint64_t sp = w->regs.v[cpu->sp];
-
-	w->regs.v[cpu->pc] = pc;
 	if (pc < FW_LOWEST_PC)
 		return fw_walk_stop(w, FW_STOP_END_OF_STACK, "return address is 0x%llx",
 				    (unsigned long long)pc);
@@ -92,8 +80,17 @@ static enum fw_stop check_caller(struct fw_walker *w, enum fw_trust trust, uint6
 		return fw_walk_stop(w, FW_STOP_END_OF_STACK,
 				    "no caller: the thread or program starts here");
 	w->frame.module = place.module;
-	set_frame(w, trust, exact);
+	set_frame(w, trust, pc, sp, exact);
 	return FW_STOP_NONE;
+}
+
+/** The same of a caller whose registers are in w->regs already; w->frame is the callee. */
+static enum fw_stop check_caller(struct fw_walker *w, enum fw_trust trust, uint64_t old_sp,
+				 bool exact)
+{
+	uint64_t *pc = &w->regs.v[w->cpu->pc];
+	*pc = fw_walk_code_address(w, *pc);
+	return fw_walk_check(w, trust, *pc, w->regs.v[w->cpu->sp], old_sp, exact);
 }
 
 enum fw_stop fw_walk_accept(struct fw_walker *w, const struct fw_caller *caller)
@@ -244,19 +241,49 @@ static void keep_below_sp(struct fw_walker *w, const struct fw_rule *rules, uint
 	}
 }
 
-static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
+/** Leave a frame by a row that is no trampoline's. */
+static enum fw_stop apply_row(struct fw_walker *w, const struct fw_rule *rules, uint32_t count,
+			      const struct fw_programs *programs)
 {
 	struct fw_regs callee;
+	uint64_t old_sp = w->regs.v[w->cpu->sp];
+	bool keep = w->sampled && fw_walk_is_context(w);
+	if (keep)
+		callee = w->regs;
+	enum fw_row_result result = fw_row_apply(rules, count, programs, w->cpu, &w->regs,
+						 &w->memory);
+	if (result != FW_ROW_OK)
+		return rule_failed(w, result);
+	if (keep)
+		keep_below_sp(w, rules, count, &callee, old_sp);
+	w->unverified = 0;
+	return check_caller(w, FW_TRUST_CFI, old_sp, false);
+}
+
+static enum fw_stop no_rule(struct fw_walker *w)
+{
+	fw_walk_recover(w, false);
+	return step_without_rule(w);
+}
+
+/** True when the row ends the walk whatever the registers are: sp's value is known. */
+static bool is_outermost(const struct fw_walker *w, const struct fw_rule *rules)
+{
+	return rules[1].kind == FW_RULE_UNDEFINED && rules[0].kind == FW_RULE_REG &&
+	       rules[0].reg == w->cpu->sp && fw_regs_has(&w->regs, w->cpu->sp);
+}
+
+/** One step by the long way: every kind of rule, and what there is without. */
+static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
+{
 	bool used = false;
 	w->cfi_failed = false;
-	// The short cut may have given up half way.
-	w->regs.v[w->cpu->pc] = w->frame.pc;
-	w->regs.v[w->cpu->sp] = w->frame.sp;
 	if (!fw_walk_enter(w, w->frame.lookup))
-		return step_without_rule(w);
+		return no_rule(w);
 	if (w->entry_size != 0 && w->frame.lookup - w->entry < w->entry_size)
 		return fw_walk_stop(w, FW_STOP_END_OF_STACK, "the program's entry point");
-	if (w->code_has_win) {
+	if (w->code->has_win) {
+		fw_walk_recover(w, true);
 		enum fw_stop stop = fw_walk_stack_win(w, &used);
 		if (used || stop != FW_STOP_NONE)
 			return stop;
@@ -265,11 +292,15 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 	uint32_t count;
 	const struct fw_rule *rules = fw_walk_rules(w, w->frame.lookup, &count, &programs);
 	if (rules == NULL)
-		return step_without_rule(w);
+		return no_rule(w);
 	if ((rules[0].flags & FW_ROW_ENTRY) && !fw_walk_is_context(w))
 		return fw_walk_stop(w, FW_STOP_END_OF_STACK,
 				    "no caller: the thread or program starts here");
-	if (rules[0].flags & (FW_ROW_SIGNAL | FW_ROW_RA_IN_PC)) {
+	bool signal = rules[0].flags & (FW_ROW_SIGNAL | FW_ROW_RA_IN_PC);
+	if (!signal && is_outermost(w, rules))
+		return rule_failed(w, FW_ROW_END);
+	fw_walk_recover(w, true);
+	if (signal) {
 		if (has_signal_rules(w, rules, count)) {
 			enum fw_stop stop = leave_by_rules(w, rules, count, &programs, &used);
 			if (used)
@@ -280,57 +311,17 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 		if (rules[0].flags & FW_ROW_RA_IN_PC)
 			return step_without_rule(w);
 	}
-	uint64_t old_sp = w->regs.v[w->cpu->sp];
-	bool keep = w->sampled && fw_walk_is_context(w);
-	if (keep)
-		callee = w->regs;
-	enum fw_row_result result = fw_row_apply(rules, count, &programs, w->cpu, &w->regs,
-						 &w->memory);
-	if (result != FW_ROW_OK)
-		return rule_failed(w, result);
-	if (keep)
-		keep_below_sp(w, rules, count, &callee, old_sp);
-	w->unverified = 0;
-	return check_caller(w, FW_TRUST_CFI, old_sp, false);
-}
-
-/** fw_image_cfi(), inlined. */
-static inline const struct fw_rule *image_rules(const struct fw_image *image, uint32_t offset,
-						uint32_t *ret_count)
-{
-	if (FW_UNLIKELY(!fw_image_cfi_ready(image, offset)))
-		return NULL;
-	return fw_cfi_rules(&image->cfi, fw_cfi_find_inline(&image->cfi, offset), ret_count);
+	return apply_row(w, rules, count, &programs);
 }
 
 __attribute__((noinline, hot)) enum fw_stop fw_walk_step(struct fw_walker *w)
 {
-	// The common case: a 64-bit CPU, callee and caller in the module looked
-	// at last, a plain row, words in the stack segment, the stack grows.
-	// Everything else goes through slow_step, which makes the same checks.
-	const uint64_t lookup = w->frame.lookup, start = w->fast_start, size = w->fast_size;
-	if (FW_UNLIKELY(lookup - start >= size))
-		return slow_step(w);
-	uint32_t count;
-	const struct fw_rule *rules =
-		image_rules(w->code_image, (uint32_t)(lookup - w->code_base), &count);
-	if (FW_UNLIKELY(rules == NULL || rules[0].flags != FW_ROW_PLAIN))
-		return slow_step(w);
-	const struct fw_cpu *cpu = w->cpu;
-	const unsigned pc_reg = cpu->pc, sp_reg = cpu->sp;
-	const uint64_t old_sp = w->regs.v[sp_reg];
-	if (FW_UNLIKELY(!fw_apply_plain(rules, count, cpu, &w->regs, &w->memory, true)))
-		return slow_step(w);
-	const uint64_t pc = w->regs.v[pc_reg], sp = w->regs.v[sp_reg];
-	const uint64_t call = pc - cpu->call_back;
-	w->unverified = w->callee_params = 0;
-	if (FW_UNLIKELY(call - start >= size || sp <= old_sp || cpu->lr != FW_NO_REG))
-		return check_caller(w, FW_TRUST_CFI, old_sp, false);
-	w->frame = (struct fw_frame){
-		.pc = pc, .lookup = call, .sp = sp, .module = w->code_module,
-		.trust = FW_TRUST_CFI,
-	};
-	return FW_STOP_NONE;
+	enum fw_stop stop = FW_STOP_NONE;
+	if (!w->options.keep_registers && fw_walk_hot(w, &stop))
+		return stop;
+	stop = slow_step(w);
+	w->regs_frame = w->result->frames.count;	// of the caller
+	return stop;
 }
 
 static void prepare_stack(struct fw_walker *w, const struct fw_thread_info *thread)
@@ -359,6 +350,9 @@ void fw_walk_begin(struct fw_walker *w, struct fw_walk_result *r, const struct f
 	r->stop_detail[0] = '\0';
 	fw_memory_view_init(&w->memory, memory);
 	w->callee_params = w->next_params = w->unverified = w->stack_switches = 0;
+	w->regs_frame = 0;
+	w->num_touched = 0;
+	w->walk++;
 	if (w->arch == NULL)
 		r->stop = fw_walk_stop(w, FW_STOP_NO_RULE, "stacks of this CPU are not walked");
 }
@@ -373,7 +367,7 @@ static void set_context(struct fw_walker *w)
 		w->regs.v[w->cpu->pc] = pc;
 	else
 		w->frame.module = fw_walk_locate(w, w->regs.v[w->cpu->pc]).module;
-	set_frame(w, FW_TRUST_CONTEXT, true);
+	set_frame(w, FW_TRUST_CONTEXT, w->regs.v[w->cpu->pc], w->regs.v[w->cpu->sp], true);
 }
 
 /** Whether the walk has taken too long; the clock starts at the first call. */
@@ -392,19 +386,19 @@ enum fw_code fw_walk_run(struct fw_walker *w)
 	struct timespec start = { 0 };
 	set_context(w);
 	while (r->stop == FW_STOP_NONE) {
-		if (!fw_vec_push(&r->frames, w->frame) ||
+		if (!fw_vec_reserve(&r->frames, 2) || !fw_vec_push(&r->frames, w->frame) ||
 		    (w->options.keep_registers && !fw_vec_push(&r->regs, w->regs)))
 			return FW_NO_MEMORY;
 		if (r->frames.count >= w->options.max_frames)
 			r->stop = fw_walk_stop(w, FW_STOP_LIMIT, "%u frames", w->options.max_frames);
-		else if (r->frames.count % 4096 == 0 && out_of_time(&start))
+		else if (r->frames.count % FW_WALK_LOOK == 0 && out_of_time(&start))
 			r->stop = fw_walk_stop(w, FW_STOP_LIMIT, "%d seconds", FW_MAX_WALK_SECONDS);
 		else
 			r->stop = fw_walk_step(w);
 	}
-	for (uint32_t i = 0; i < w->num_loaded; i++)
-		if (atomic_load(&w->images[w->loaded[i]]->corrupt))
-			r->corrupt_module = w->loaded[i];
+	for (uint32_t i = 0; i < w->num_touched; i++)
+		if (atomic_load(&w->images[w->touched[i]]->corrupt))
+			r->corrupt_module = w->touched[i];
 	return FW_OK;
 }
 
@@ -464,12 +458,15 @@ static bool make_room(struct fw_walker *w, uint32_t num_modules)
 	if (n > w->module_room) {
 		free(w->images);
 		free(w->image_asked);
-		free(w->loaded);
+		free(w->touched);
+		free(w->touched_in);
 		w->images = calloc(n, sizeof(*w->images));
 		w->image_asked = calloc(n, 1);
-		w->loaded = calloc(n, sizeof(*w->loaded));
+		w->touched = calloc(n, sizeof(*w->touched));
+		w->touched_in = calloc(n, sizeof(*w->touched_in));
 		w->module_room = n;
-		return w->images != NULL && w->image_asked != NULL && w->loaded != NULL;
+		return w->images != NULL && w->image_asked != NULL && w->touched != NULL &&
+		       w->touched_in != NULL;
 	}
 	memset(w->image_asked, 0, n);
 	return true;
@@ -478,11 +475,8 @@ static bool make_room(struct fw_walker *w, uint32_t num_modules)
 enum fw_code fw_walker_reset(struct fw_walker *w, const struct fw_snapshot *snapshot,
 			     struct fw_error *err)
 {
-	w->num_loaded = 0;
-	w->code_start = w->code_size = w->fast_start = w->fast_size = 0;
-	w->code_module = FW_NO_MODULE;
-	w->code_image = NULL;
-	w->code_has_win = w->entry_refined = w->entry_asked = false;
+	fw_walk_forget(w);
+	w->entry_refined = w->entry_asked = false;
 	w->snapshot = snapshot;
 	w->cpu = snapshot->cpu;
 	w->arch = arch_of(w->cpu->id);
@@ -520,6 +514,7 @@ void fw_walker_destroy(struct fw_walker *w)
 		return;
 	free(w->images);
 	free(w->image_asked);
-	free(w->loaded);
+	free(w->touched);
+	free(w->touched_in);
 	free(w);
 }

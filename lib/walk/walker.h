@@ -3,9 +3,31 @@
 
 #include "lib/walk/walk.h"
 
+enum { FW_LOWEST_PC = 4096 };	// nothing is ever mapped below (vm.mmap_min_addr, Windows' null page)
+
+/** A stretch of executable memory of one module, all of which is alike to the walker. */
+struct fw_stretch {
+	uint64_t start, size;
+	uint64_t hot_size;		// size, or 0: the short way must not be taken there (no
+					// table, STACK WIN, the entry point's function ...)
+	uint64_t base;			// of the module
+	const struct fw_image *image;	// NULL: none
+	uint32_t module;		// FW_NO_MODULE only where size is 0
+	bool has_win;			// STACK WIN comes before CFI
+};
+enum {
+	FW_STRETCHES = 16,
+	FW_WALK_LOOK = 4096,		// a power of 2: frames between two looks at the clock
+};
+
 /**
- * A walker between two frames. `frame` and `regs` describe the innermost frame
- * not yet left; a step turns them into its caller's. Internal to lib/walk.
+ * A walker between two frames. `frame` is the innermost frame not yet left, the last
+ * of result->frames during a step, which turns it into its caller.
+ *
+ * Where rows are in short form (struct fw_cfi_hot), a step goes on over any number of
+ * frames and carries only pc, sp and fp; `regs` then stays behind, at frame number
+ * regs_frame, until fw_walk_recover() brings it up. Outside of that, and for every
+ * hook and helper below, `regs` describes `frame`. Internal to lib/walk.
  */
 struct fw_walker {
 	const struct fw_snapshot *snapshot;
@@ -15,19 +37,17 @@ struct fw_walker {
 	const struct fw_walk_arch *arch;
 
 	struct fw_regs regs;
+	size_t regs_frame;		// number of the frame that regs describes
+	uint64_t fp;			// of `frame`, while regs is behind
+	bool have_fp;
 	struct fw_frame frame;
 	struct fw_memory_view memory;
 
-	// the stretch of executable memory of one module looked at last: nearly
-	// every look-up ends here
-	uint64_t code_start, code_size;
-	uint64_t code_base;		// of the module
-	uint32_t code_module;
-	const struct fw_image *code_image;
-	bool code_has_win;		// STACK WIN comes before CFI there
-	// the same stretch, or nothing where fw_walk_step's short cut must not be
-	// taken: no image, STACK WIN, the entry point's function, 32-bit words
-	uint64_t fast_start, fast_size;
+	// stretches met so far, the oldest replaced first; `code` is the one looked at
+	// last, where nearly every look-up ends
+	struct fw_stretch stretches[FW_STRETCHES];
+	unsigned num_stretches, next_stretch;
+	const struct fw_stretch *code;
 
 	// where the program itself starts: its function has no caller
 	uint64_t entry, entry_size;	// size 0: unknown
@@ -50,8 +70,10 @@ struct fw_walker {
 	struct fw_walk_result *result;
 	const struct fw_image **images;	// per module, once asked for
 	uint8_t *image_asked;
-	uint32_t *loaded, num_loaded;	// modules that have an image, for looks at its health
-	uint32_t module_room;		// entries that the three have room for
+	// modules whose image this walk has asked by the long way, for looks at its health
+	uint32_t *touched, num_touched;
+	uint64_t *touched_in, walk;	// per module: the number of the walk that last did
+	uint32_t module_room;		// entries that these have room for
 };
 
 /** Code that may hold a pc: what locate says of an address. */
@@ -98,8 +120,24 @@ extern const struct fw_walk_arch fw_walk_arch_x86, fw_walk_arch_amd64, fw_walk_a
 	fw_walk_arch_arm64;
 
 // walk.c
-/** One step: from w->frame to its caller. The hot path of framewalk. */
+/**
+ * From w->frame, the last of the result's frames, to the next caller that is not among
+ * them yet: one step by the long way, or any number by the short one, which appends the
+ * frames in between (as far as there is room). The hot path of framewalk.
+ */
 enum fw_stop fw_walk_step(struct fw_walker *w);
+/**
+ * Can (pc, sp) be the caller of w->frame, whose stack pointer is @p old_sp? FW_STOP_NONE:
+ * it is w->frame now. @p exact: a signal interrupted it.
+ */
+enum fw_stop fw_walk_check(struct fw_walker *w, enum fw_trust trust, uint64_t pc, uint64_t sp,
+			   uint64_t old_sp, bool exact);
+/**
+ * Bring w->regs up to w->frame, the last of the result's frames. @p all: every register,
+ * what the frames in between have saved read from the stack; otherwise pc, sp and
+ * fp, and the others are unknown.
+ */
+void fw_walk_recover(struct fw_walker *w, bool all);
 /** Take @p caller as the frame's caller if it can be one. FW_STOP_NONE: taken. */
 enum fw_stop fw_walk_accept(struct fw_walker *w, const struct fw_caller *caller);
 /** Stop with a reason in words. */
@@ -114,11 +152,20 @@ FW_MUST_CHECK enum fw_code fw_walk_run(struct fw_walker *w);
 /** Stop because the words at the frame's stack pointer are not in the capture. */
 enum fw_stop fw_walk_stop_no_words(struct fw_walker *w);
 
+// hot.c
+/**
+ * The short way from w->frame. True: *ret is the step's outcome. False: w->frame, the last of
+ * the result's frames, is to be left by the long way.
+ */
+bool fw_walk_hot(struct fw_walker *w, enum fw_stop *ret);
+
 // place.c
 struct fw_place fw_walk_locate(struct fw_walker *w, uint64_t address);
-/** Point the code cache at @p address; false: not inside a module's code. */
+/** Point w->code at @p address; false: not inside a module's code. */
 bool fw_walk_enter(struct fw_walker *w, uint64_t address);
 const struct fw_image *fw_walk_image(struct fw_walker *w, uint32_t module);
+/** Forget every stretch. */
+void fw_walk_forget(struct fw_walker *w);
 /** The image that has the names at an offset of a module; NULL: none. */
 const struct fw_image *fw_walk_names(struct fw_walker *w, uint32_t module, uint32_t offset);
 /** Rules in force at @p lookup, which fw_walk_enter() entered; NULL: none. */
@@ -164,6 +211,24 @@ bool fw_walk_is_trampoline(struct fw_walker *w, const struct fw_rule *rules);
 // stack_win.c (x86)
 /** FW_STOP_NONE and *ret_used: stepped. Not used: no record, or it failed. */
 enum fw_stop fw_walk_stack_win(struct fw_walker *w, bool *ret_used);
+
+/** The stretch around an address, if it has been met. */
+static inline const struct fw_stretch *fw_walk_stretch(const struct fw_walker *w, uint64_t address)
+{
+	for (unsigned i = 0; i < w->num_stretches; i++)
+		if (address - w->stretches[i].start < w->stretches[i].size)
+			return &w->stretches[i];
+	return NULL;
+}
+
+/** Note that this walk relies on a module's image. */
+static inline void fw_walk_touch(struct fw_walker *w, uint32_t module)
+{
+	if (w->touched_in[module] != w->walk) {
+		w->touched_in[module] = w->walk;
+		w->touched[w->num_touched++] = module;
+	}
+}
 
 static inline bool fw_walk_read(struct fw_walker *w, uint64_t address, uint64_t *ret)
 {
