@@ -610,6 +610,63 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+// Rows of amd64 (psABI figure 3.36: rbx 3, rbp 6, rsp 7, r12 12, return address 16) and
+// what of them is short.
+enum { RBX = 3, RBP = 6, RSP = 7, R12 = 12, RA = 16 };
+#define CFA(reg, n) { FW_RULE_REG, FW_SLOT_CFA, reg, 0, n }
+#define SAVED(reg, n) { FW_RULE_LOAD_CFA, reg, 0, 0, n }
+static const struct {
+	struct fw_rule rules[6];
+	uint8_t flags;
+	struct fw_cfi_hot hot;
+} short_rows[] = {
+	{ { CFA(RSP, 8), SAVED(RA, -8) }, 0, { 8, FW_HOT_FP_KEPT, FW_HOT_SP, 0 } },
+	{ { CFA(RBP, 16), SAVED(RA, -8), SAVED(RBP, -16) }, 0, { 16, -16, FW_HOT_FP, 0 } },
+	{ { CFA(RSP, 0x7ffffff0), SAVED(RA, -8), SAVED(RBX, -24), SAVED(RBP, -32767),
+	    SAVED(R12, -16) }, 0, { 0x7ffffff0, -32767, FW_HOT_SP, 0 } },
+	// registers far from the CFA are found all the same when they are asked for
+	{ { CFA(RSP, 8), SAVED(RA, -8), SAVED(RBX, -1000000) }, 0,
+	  { 8, FW_HOT_FP_KEPT, FW_HOT_SP, 0 } },
+	// none: the frame pointer is too far away, or where the value that means "kept" stands
+	{ { CFA(RSP, 8), SAVED(RA, -8), SAVED(RBP, -32768) }, 0, { 0 } },
+	{ { CFA(RSP, 8), SAVED(RA, -8), SAVED(RBP, 32768) }, 0, { 0 } },
+	// another register, another place of the return address, sp not the CFA
+	{ { CFA(RBX, 8), SAVED(RA, -8) }, 0, { 0 } },
+	{ { CFA(RSP, 8), SAVED(RA, -16) }, 0, { 0 } },
+	{ { CFA(RSP, 8), SAVED(RA, -8), SAVED(RSP, -16) }, 0, { 0 } },
+	// not plain, or a row that means more
+	{ { CFA(RSP, 8), { FW_RULE_UNDEFINED, RA, 0, 0, 0 } }, 0, { 0 } },
+	{ { CFA(RSP, 8), SAVED(RA, -8), { FW_RULE_REG, RBX, R12, 0, 0 } }, 0, { 0 } },
+	{ { CFA(RSP, 8), SAVED(RA, -8) }, FW_ROW_ENTRY, { 0 } },
+	{ { CFA(RSP, 8), SAVED(RA, -8) }, FW_ROW_SIGNAL, { 0 } },
+};
+
+START_TEST(short_form_of_a_row)
+{
+	struct fw_row row;
+	struct fw_cfi_builder b;
+	struct fw_cfi_table t;
+	uint32_t id, i;
+	fw_row_init(&row, fw_cpu_get(FW_CPU_AMD64));
+	for (i = 0; i < 6 && short_rows[_i].rules[i].kind; i++)
+		fw_row_set(&row, short_rows[_i].rules[i]);
+	if (i == 1)	// kind 0: the return address is undefined
+		fw_row_set(&row, short_rows[_i].rules[1]);
+	row.rules[0].flags = short_rows[_i].flags;
+	fw_cfi_builder_init(&b);
+	ck_assert_int_eq(fw_cfi_add_row(&b, &row, &id), FW_OK);
+	ck_assert_int_eq(fw_cfi_make_hot(&b, fw_cpu_get(FW_CPU_AMD64)), FW_OK);
+	fw_cfi_view(&b, &t);
+	ck_assert_uint_eq(t.num_hot, 2);
+	ck_assert_uint_eq(t.hot[0].base, FW_HOT_NONE);
+	ck_assert_mem_eq(&t.hot[id], &short_rows[_i].hot, sizeof(t.hot[id]));
+	// a CPU whose return address is in a register has none
+	ck_assert_int_eq(fw_cfi_make_hot(&b, fw_cpu_get(FW_CPU_ARM64)), FW_OK);
+	ck_assert_uint_eq(b.hot.data[id].base, FW_HOT_NONE);
+	fw_cfi_builder_deinit(&b);
+}
+END_TEST
+
 Suite *cfi_table_suite(void)
 {
 	Suite *s = suite_create("cfi_table");
@@ -617,6 +674,7 @@ Suite *cfi_table_suite(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, an_empty_table_has_no_rules);
 	tcase_add_test(tc, rows_hold_from_their_address_on);
+	tcase_add_loop_test(tc, short_form_of_a_row, 0, ARRAY_SIZE(short_rows));
 	tcase_add_test(tc, the_last_append_at_an_address_wins);
 	tcase_add_test(tc, appends_may_not_descend);
 	tcase_add_test(tc, a_rule_of_gigabytes_costs_its_directory);

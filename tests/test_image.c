@@ -85,6 +85,11 @@ static void rule_kind(struct fw_image *i)
 {
 	SECTION(i, FW_SEC_CFI_RULES, struct fw_rule)[0].kind = FW_RULE_COUNT;
 }
+static void hot_short(struct fw_image *i) { i->cfi.num_hot--; }
+static void hot_offset(struct fw_image *i)
+{
+	SECTION(i, FW_SEC_CFI_HOT, struct fw_cfi_hot)[1].cfa++;
+}
 static struct fw_stack_win *win(struct fw_image *i)
 {
 	return SECTION(i, FW_SEC_WIN_RECORDS, struct fw_stack_win);
@@ -136,6 +141,8 @@ static const struct { void (*damage)(struct fw_image *image); const char *messag
 	{ op_slot, "program 0: bad op 0" },
 	{ op_underflow, "program 0: bad op 0" },
 	{ rule_program, "no such program" },
+	{ hot_short, "rows and their short forms differ in number" },
+	{ hot_offset, "row 1: wrong short form" },
 	{ rule_kind, "row 1: wrong plain flag" },
 	{ win_type, "STACK WIN record 0 is bad" },
 	{ win_size, "STACK WIN record 2 is bad" },

@@ -52,7 +52,7 @@ slope() {	# slope NAME FORMAT BAR [valgrind option]
 }
 # the first run fills the cache: loading is no part of a frame
 "$F" stack "$D/deep4_100.dmp" -s "$D/symbols" --cache "$T/frames" >/dev/null
-slope 'step (fw_walk_step), warm images' machine 200 --toggle-collect=fw_walk_step
+slope 'step (fw_walk_step), warm images' machine 120 --toggle-collect=fw_walk_step
 slope 'up to the composed report (fw_report_create)' machine 1000 --toggle-collect=fw_report_create
 slope 'whole process, machine' machine 2000
 slope 'whole process, JSON' json 3500
@@ -60,7 +60,7 @@ for n in 100 700; do
 	eval "ir_$n=$(ir "$T/out" --toggle-collect=fw_walk_step -- "$F" stack --format machine \
 		"$D/deep4_$n.dmp" -s "$D/symbols" --no-cache)"
 done
-say 'step (fw_walk_step), images just compiled' $(((ir_700 - ir_100) / 600)) 200 instructions
+say 'step (fw_walk_step), images just compiled' $(((ir_700 - ir_100) / 600)) 120 instructions
 
 # --- loading, cache write included, and warm ---
 S=$CORPUS/loading/crash-client.sym
