@@ -60,6 +60,8 @@ $(O)/%.o: %.c $(O)/flags
 	$(say) CC $<
 	$(Q)$(CC) $(FW_CFLAGS) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
+$(O)/lib/report/profile_flamegraph.o: lib/report/flamegraph.html
+
 $(O)/libframewalk.a: $(LIB_OBJ)
 	$(say) AR $@
 	$(Q)rm -f $@; $(AR) rcs $@ $(LIB_OBJ)
@@ -197,6 +199,8 @@ tsan: ## unit tests of threads under TSan
 	$(subst $(abspath $(O)),$(abspath build-tsan),$(TEST_ENV)) CK_FORK=no build-tsan/tests/unit
 sweep: all ## mutants, prefixes and flips of dumps and symbol files through the program: COUNT=10000 SEED=1
 	$(TEST_ENV) python3 tests/sweep.py --count $(or $(COUNT),10000) --seed $(or $(SEED),1) --prefixes --flips --images
+check-consumers: $(O)/tests/tools/print_profile ## formats of samples by what reads them: needs npm, chromium, protoc, go where there
+	$(TEST_ENV) sh tests/consumers/run $(O)/tests/tools/print_profile $(O)/consumers
 bench: all $(O)/tests/bench/bench_cfi ## instructions and memory of the main jobs, against their bars
 	$(TEST_ENV) sh tests/bench/bench.sh
 fresh: ## both README commands in a minimal Debian 12 made with mmdebstrap (root)
@@ -209,6 +213,6 @@ help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 FORCE:
-.PHONY: all unit deps deps-test demo check check-all cli lint man install uninstall fuzz asan tsan sweep bench fresh clean help FORCE
+.PHONY: all unit deps deps-test demo check check-all check-consumers cli lint man install uninstall fuzz asan tsan sweep bench fresh clean help FORCE
 .DELETE_ON_ERROR:
 -include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(O)/tests/main.d $(REGRESS_OBJ:.o=.d)

@@ -113,6 +113,21 @@ static struct synth_profile *make(const char *name)
 	return strcmp(name, "deep") == 0 ? deep() : made_up((uint32_t)strtoul(name, NULL, 10));
 }
 
+/** Against itself with other counts. */
+static void write_difference(const struct fw_profile *p, struct fw_out *out)
+{
+	struct fw_profile before = *p;
+	before.path = "before.data";
+	before.stacks = calloc(p->num_stacks + (size_t)1, sizeof(*before.stacks));
+	if (!before.stacks)
+		abort();
+	memcpy(before.stacks, p->stacks, p->num_stacks * sizeof(*before.stacks));
+	for (uint32_t i = 0; i < p->num_stacks; i++)
+		before.stacks[i].samples = p->stacks[i].samples * (i % 5) / 2;
+	fw_profile_write_flamegraph(p, &before, out);
+	free(before.stacks);
+}
+
 static bool print(const struct fw_profile *p, const char *format, struct fw_out *out)
 {
 	struct fw_folded_options folded = { .annotate = strcmp(format, "annotated") == 0 };
@@ -130,6 +145,10 @@ static bool print(const struct fw_profile *p, const char *format, struct fw_out 
 		fw_profile_write_pprof(p, out);
 	else if (strcmp(format, "firefox") == 0)
 		fw_profile_write_firefox(p, out);
+	else if (strcmp(format, "flamegraph") == 0)
+		fw_profile_write_flamegraph(p, NULL, out);
+	else if (strcmp(format, "flamegraph-diff") == 0)
+		write_difference(p, out);
 	else if (strcmp(format, "summary") == 0)
 		fw_profile_write_summary(p, out);
 	else if (strcmp(format, "summary-json") == 0)
