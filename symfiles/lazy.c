@@ -21,6 +21,7 @@ struct fw_lazy {
 	struct fw_loader_request request;	// strings are owned
 	char *paths[4];
 	struct fw_loader_limits limits;
+	struct fw_ident debug_id;		// empty: any
 	struct fw_lazy_whole whole;
 
 	pthread_mutex_t lock;		// of what follows
@@ -34,6 +35,7 @@ struct fw_lazy {
 };
 
 struct fw_lazy *fw_lazy_create(const struct fw_loader_request *request,
+			       const struct fw_ident *debug_id,
 			       const struct fw_lazy_whole *whole)
 {
 	struct fw_lazy *z = fw_alloc_should_fail() ? NULL : calloc(1, sizeof(*z));
@@ -44,6 +46,8 @@ struct fw_lazy *fw_lazy_create(const struct fw_loader_request *request,
 			      &z->request.dwo_dir };
 	pthread_mutex_init(&z->lock, NULL);
 	z->request = *request;
+	if (debug_id)
+		z->debug_id = *debug_id;
 	if (whole)
 		z->whole = *whole;
 	z->limits = (struct fw_loader_limits){
@@ -133,6 +137,10 @@ static enum fw_code take_fragment(struct fw_lazy *z, struct fw_image **ret, stru
 	if (code != FW_OK)
 		return fw_fail(err, FW_MALFORMED, NULL, "loader: its image is broken: %.100s",
 			       why.message);
+	if (z->debug_id.n && !fw_ident_equal(&(*ret)->debug_id, &z->debug_id)) {
+		fw_image_destroy(*ret);
+		return fw_fail(err, FW_MALFORMED, NULL, "it changed while it was read");
+	}
 	z->bytes += n;
 	return FW_OK;
 }

@@ -20,8 +20,12 @@ struct fw_lazy_whole {
 	size_t after;			// answers
 };
 
-/** Strings of @p request are copied. @p whole: NULL, or how to compile it. NULL: no memory. */
+/**
+ * Strings of @p request are copied. @p debug_id: what the files must have when they are
+ * opened (NULL or empty: anything). @p whole: NULL, or how to compile it. NULL: no memory.
+ */
 struct fw_lazy *fw_lazy_create(const struct fw_loader_request *request,
+			       const struct fw_ident *debug_id,
 			       const struct fw_lazy_whole *whole);
 void fw_lazy_destroy(struct fw_lazy *lazy);
 

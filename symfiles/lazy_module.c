@@ -38,7 +38,7 @@ static struct fw_lazy_module *create(const struct fw_elf_set *files,
 	m->files.elf = strdup(files->elf);
 	m->files.debug = files->debug ? strdup(files->debug) : NULL;
 	m->files.alt = files->alt ? strdup(files->alt) : NULL;
-	m->lazy = fw_lazy_create(&q, &w);
+	m->lazy = fw_lazy_create(&q, &files->key.debug_id, &w);
 	if (m->lazy && m->files.elf && !m->files.debug == !files->debug &&
 	    !m->files.alt == !files->alt)
 		return m;

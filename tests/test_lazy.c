@@ -76,7 +76,7 @@ START_TEST(names_by_offset)
 	struct fw_error err;
 	make(&p, false);
 	struct fw_loader_request q = { .elf = p.path };
-	struct fw_lazy *z = fw_lazy_create(&q, NULL);
+	struct fw_lazy *z = fw_lazy_create(&q, NULL, NULL);
 	const struct fw_image *a = fw_lazy_names(z, p.inner);
 	ck_assert(is_named(a, p.inner, "inner"));
 	ck_assert_uint_eq(a->base, p.whole->base);
@@ -102,7 +102,7 @@ START_TEST(many_offsets)
 	struct fw_error err;
 	make(&p, false);
 	struct fw_loader_request q = { .elf = p.path };
-	struct fw_lazy *z = fw_lazy_create(&q, NULL);
+	struct fw_lazy *z = fw_lazy_create(&q, NULL, NULL);
 	uint32_t n = 2 * FW_MAX_LAZY_QUESTION + 5, *offsets = calloc(n, sizeof(*offsets));
 	for (uint32_t i = 0; i < n; i++)
 		offsets[i] = n - i;
@@ -143,7 +143,7 @@ START_TEST(whole_in_the_end)
 		struct fw_loader_request q = { .elf = p.path };
 		struct counted c = { p.whole, 0, fails ? FW_MALFORMED : FW_OK };
 		struct fw_lazy_whole whole = { compile_whole, &c, 3 };
-		struct fw_lazy *z = fw_lazy_create(&q, &whole);
+		struct fw_lazy *z = fw_lazy_create(&q, &p.whole->debug_id, &whole);
 		uint32_t some[] = { p.inner, 1, 2 };
 		fw_lazy_prefetch(z, some, 3);
 		ck_assert_uint_eq(c.calls, 0);
@@ -184,7 +184,7 @@ START_TEST(a_child_that_misbehaves_costs_the_names)
 	uint32_t some[] = { 0x1000, 0x2000 };
 	if (fw_loader_sanitized() && (strcmp(trick, "eat") == 0 || strcmp(trick, "open") == 0))
 		return;		// neither limit nor filter is set then
-	struct fw_lazy *z = fw_lazy_create(&q, NULL);
+	struct fw_lazy *z = fw_lazy_create(&q, NULL, NULL);
 	fw_lazy_limit(z, &limits);
 	ck_assert_int_eq(fw_lazy_failure(z, &err), FW_OK);
 	fw_lazy_prefetch(z, some, 2);
@@ -201,11 +201,30 @@ START_TEST(a_file_that_is_gone)
 {
 	struct fw_loader_request q = { .elf = "/nonexistent/x" };
 	struct fw_error err = { 0 };
-	struct fw_lazy *z = fw_lazy_create(&q, NULL);
+	struct fw_lazy *z = fw_lazy_create(&q, NULL, NULL);
 	ck_assert_ptr_null(fw_lazy_names(z, 1));
 	ck_assert_int_eq(fw_lazy_failure(z, &err), FW_IO);
 	ck_assert_str_eq(err.message, "cannot open: No such file or directory");
 	fw_lazy_destroy(z);
+}
+END_TEST
+
+// Nothing is opened before the first question, and then it must still be the same program.
+START_TEST(another_program_in_its_place)
+{
+	struct program p, other;
+	struct fw_error err = { 0 };
+	make(&p, false);
+	make(&other, true);
+	struct fw_loader_request q = { .elf = p.path };
+	struct fw_lazy *z = fw_lazy_create(&q, &p.whole->debug_id, NULL);
+	ck_assert_int_eq(rename(other.path, p.path), 0);
+	ck_assert_ptr_null(fw_lazy_names(z, p.inner));
+	ck_assert_int_eq(fw_lazy_failure(z, &err), FW_MALFORMED);
+	ck_assert_str_eq(err.message, "it changed while it was read");
+	fw_lazy_destroy(z);
+	drop(&p);
+	drop(&other);
 }
 END_TEST
 
@@ -284,6 +303,7 @@ Suite *lazy_suite(void)
 	tcase_add_loop_test(tc, a_child_that_misbehaves_costs_the_names, 0,
 			    sizeof(ends) / sizeof(*ends));
 	tcase_add_test(tc, a_file_that_is_gone);
+	tcase_add_test(tc, another_program_in_its_place);
 	tcase_add_test(tc, when_to_read_lazily);
 	tcase_add_test(tc, names_and_all);
 	suite_add_tcase(s, tc);
