@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "lib/base/vec.h"
+#include "lib/image/block.h"
 #include "lib/image/builder.h"
 #include "symfiles/elf_image.h"
 #include "symfiles/elf_internal.h"
@@ -20,13 +21,19 @@
 #include "symfiles/lazy_read.h"
 #include "symfiles/loader_internal.h"
 
+/** A split DWARF file that was asked for. */
+struct asked {
+	uint64_t key;
+	struct fw_elf *elf;		// NULL: there is none
+};
+
 struct child {
 	int elf, debug, alt, image, socket;
 	uint64_t cpu, memory;
 	const char *trick;
 	bool raw_names, no_names, lazy;
 	struct fw_loader_packet packet;
-	FW_VEC(struct fw_elf *) dwo;	// open until the end
+	FW_VEC(struct asked) dwo;	// open until the end
 };
 
 bool fw_loader_is_child(int argc, char **argv)
@@ -170,14 +177,12 @@ static void copy_str(char *to, struct fw_str s)
 	to[n] = '\0';
 }
 
-static struct fw_elf *open_dwo(void *context, struct fw_str comp_dir, struct fw_str name)
+/** Ask the parent for a file. */
+static struct fw_elf *ask_dwo(struct child *c, struct fw_str comp_dir, struct fw_str name)
 {
-	struct child *c = context;
 	struct fw_loader_packet *p = &c->packet;
 	struct fw_elf *elf = NULL;
 	int fd;
-	if (comp_dir.n >= FW_LOADER_PATH || name.n >= FW_LOADER_PATH)
-		return NULL;
 	p->kind = FW_LOADER_ASK;
 	p->dwp = name.n == 0;
 	copy_str(p->comp_dir, comp_dir);
@@ -187,11 +192,24 @@ static struct fw_elf *open_dwo(void *context, struct fw_str comp_dir, struct fw_
 	if (fw_elf_open_fd(fd, true, &elf, NULL) != FW_OK)
 		elf = NULL;
 	close(fd);
-	if (elf != NULL && !fw_vec_push(&c->dwo, elf)) {
-		fw_elf_close(elf);
-		elf = NULL;
-	}
 	return elf;
+}
+
+static struct fw_elf *open_dwo(void *context, struct fw_str comp_dir, struct fw_str name)
+{
+	struct child *c = context;
+	if (comp_dir.n >= FW_LOADER_PATH || name.n >= FW_LOADER_PATH)
+		return NULL;
+	uint64_t key = fw_block_hash(name.s, name.n, fw_block_hash(comp_dir.s, comp_dir.n, name.n));
+	for (size_t i = 0; i < c->dwo.count; i++)
+		if (c->dwo.data[i].key == key)
+			return c->dwo.data[i].elf;
+	struct asked a = { key, ask_dwo(c, comp_dir, name) };
+	if (!fw_vec_push(&c->dwo, a)) {
+		fw_elf_close(a.elf);
+		return NULL;
+	}
+	return a.elf;
 }
 
 static enum fw_code open_optional(int fd, struct fw_elf **ret, struct fw_error *err)
@@ -282,7 +300,7 @@ static enum fw_code work(struct child *c, struct fw_error *err)
 	}
 	fw_mini_close(&mini);
 	for (size_t i = 0; i < c->dwo.count; i++)
-		fw_elf_close(c->dwo.data[i]);
+		fw_elf_close(c->dwo.data[i].elf);
 	fw_vec_deinit(&c->dwo);
 	fw_elf_close(files.alt);
 	fw_elf_close(files.debug);

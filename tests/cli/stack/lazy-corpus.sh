@@ -11,6 +11,7 @@ for module in report["modules"]:
 print(json.dumps(report, indent=1))'
 }
 for dir in "$CORPUS"/cores/*/; do
+	[ -e "$dir/core" ] || continue
 	report "$dir/core" never > never
 	report "$dir/core" always > always
 	cmp never always || echo "$dir differs"
