@@ -6,6 +6,7 @@
 #include "lib/rules/win_print.h"
 #include "lib/base/json.h"
 #include "lib/report/report.h"
+#include "symfiles/lazy_cfi.h"
 
 enum { MAX_RULE_TEXT = 65536 };
 
@@ -20,13 +21,16 @@ struct answer {
 	struct fw_str file;
 	uint32_t line;
 	bool have_line;
-	const struct fw_rule *rules;
+	const struct fw_rule *rules;	// good until the next answer
 	uint32_t num_rules;
+	struct fw_programs programs;	// theirs
 	const struct fw_stack_win *win;
 };
 
 struct query {
+	const struct fw_symbol_file *file;
 	const struct fw_image *image;
+	struct fw_lazy_cfi *rules;	// NULL: those of `image`
 	const struct fw_cpu *cpu;
 	const char *path;
 	const uint64_t *addresses;
@@ -72,8 +76,12 @@ static struct answer look_up(const struct query *q, uint64_t address)
 		return a;
 	a.inside = true;
 	a.offset = (uint32_t)offset;
-	look_up_names(q->image, &a);
-	a.rules = fw_image_cfi(q->image, a.offset, &a.num_rules);
+	const struct fw_image *names = fw_symbol_names(q->file, a.offset);
+	if (names != NULL)
+		look_up_names(names, &a);
+	a.programs = q->image->programs;
+	a.rules = q->rules ? fw_lazy_cfi_rules(q->rules, a.offset, &a.num_rules, &a.programs) :
+			     fw_image_cfi(q->image, a.offset, &a.num_rules);
 	a.win = fw_image_stack_win(q->image, a.offset);
 	return a;
 }
@@ -83,7 +91,7 @@ static void write_rules(const struct query *q, const struct answer *a, struct fw
 	for (uint32_t i = 0; i < a->num_rules; i++) {
 		if (i > 0)
 			fw_out_byte(out, ' ');
-		fw_rule_print(out, q->cpu, &q->image->programs, a->rules[i]);
+		fw_rule_print(out, q->cpu, &a->programs, a->rules[i]);
 	}
 }
 
@@ -172,7 +180,7 @@ static void put_cfi(struct fw_json *j, const struct query *q, const struct answe
 	fw_json_begin_array(j);
 	for (uint32_t i = 0; i < a->num_rules; i++) {
 		fw_out_init_memory(&text, MAX_RULE_TEXT);
-		fw_rule_print(&text, q->cpu, &q->image->programs, a->rules[i]);
+		fw_rule_print(&text, q->cpu, &a->programs, a->rules[i]);
 		const char *colon = text.count ? memchr(text.data, ':', text.count) : NULL;
 		size_t n = colon ? (size_t)(colon - text.data) : 0;
 		fw_json_begin_object(j);
@@ -277,6 +285,31 @@ static bool intact(const struct query *q)
 	return !atomic_load(&q->image->corrupt);
 }
 
+/** Open the file; an ELF file is not compiled for a few answers. */
+static enum fw_code open_file(struct fw_symbols *symbols, struct query *q, struct fw_error *err)
+{
+	enum fw_code code = fw_symbols_open_names(symbols, q->path, &q->file, err);
+	if (code != FW_OK)
+		return code;
+	q->image = q->file->image;
+	if (q->file->rules_elf != NULL &&
+	    fw_lazy_cfi_open(q->file->rules_elf, q->file->rules_debug, &q->rules) != FW_OK)
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	return FW_OK;
+}
+
+/** Names of an ELF file are asked for all at once. */
+static void fetch_names(const struct query *q)
+{
+	FW_VEC(uint32_t) offsets = { 0 };
+	for (size_t i = 0; i < q->count; i++)
+		if (q->addresses[i] - q->image->base <= UINT32_MAX)
+			(void)fw_vec_push(&offsets, (uint32_t)(q->addresses[i] - q->image->base));
+	if (q->file->lazy != NULL)
+		fw_lazy_prefetch(q->file->lazy, offsets.data, offsets.count);
+	fw_vec_deinit(&offsets);
+}
+
 static int answer(const struct fw_args *args, const uint64_t *addresses, struct fw_out *out)
 {
 	bool json = args->value[FW_OPT_JSON].set, pretty = args->value[FW_OPT_PRETTY].set;
@@ -285,11 +318,13 @@ static int answer(const struct fw_args *args, const uint64_t *addresses, struct 
 	struct fw_symbols *symbols;
 	struct fw_error err;
 
-	if (!fw_symbols_from_args(args, &symbols))
+	if (!fw_symbols_of_rules(args, &symbols))
 		return FW_EXIT_UNUSABLE;
-	enum fw_code code = fw_symbols_open_file(symbols, q.path, &q.image, &err);
+	enum fw_code code = open_file(symbols, &q, &err);
+	if (code == FW_OK)
+		fetch_names(&q);
 	if (code == FW_OK && !intact(&q))
-		code = fw_symbols_open_file(symbols, q.path, &q.image, &err);	// compiled anew
+		code = open_file(symbols, &q, &err);	// compiled anew
 	if (code == FW_OK) {
 		q.cpu = fw_cpu_get(q.image->cpu);
 		if (json)
@@ -302,6 +337,7 @@ static int answer(const struct fw_args *args, const uint64_t *addresses, struct 
 		fw_out_flush(out, NULL);	// failing is told when it is closed
 		fw_complain(q.path, &err);
 	}
+	fw_lazy_cfi_close(q.rules);
 	fw_symbols_destroy(symbols);
 	return code == FW_OK ? FW_EXIT_OK : FW_EXIT_UNUSABLE;
 }

@@ -53,9 +53,9 @@ static bool create(const struct fw_args *args, bool raw_names, enum fw_lazy_when
 	return ok;
 }
 
-bool fw_symbols_from_args(const struct fw_args *args, struct fw_symbols **ret)
+bool fw_symbols_of_rules(const struct fw_args *args, struct fw_symbols **ret)
 {
-	return create(args, false, FW_LAZY_AUTO, ret);
+	return create(args, false, FW_LAZY_ALWAYS, ret);
 }
 
 bool fw_symbols_of_captures(const struct fw_args *args, bool several, struct fw_symbols **ret)

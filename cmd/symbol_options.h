@@ -9,9 +9,9 @@
 /**
  * Symbols as the command line (-s, --cache, --no-cache, --cache-size, --lazy) and the
  * environment (XDG_CACHE_HOME, HOME) say. The paths of @p args must outlive it.
- * False after complaining.
+ * False after complaining. For a few addresses of a file, which is then not compiled.
  */
-bool fw_symbols_from_args(const struct fw_args *args, struct fw_symbols **ret);
+bool fw_symbols_of_rules(const struct fw_args *args, struct fw_symbols **ret);
 
 /** The same for captures: of several, modules that come up again are best compiled. */
 bool fw_symbols_of_captures(const struct fw_args *args, bool several, struct fw_symbols **ret);

@@ -506,7 +506,7 @@ static enum fw_code set_loc(struct run *r, uint64_t *ret)
 }
 
 /** Bytes to go on by; the state before is a row of its own if they are some. */
-static inline enum fw_code advance(struct run *r, uint64_t bytes, bool *at_end)
+static enum fw_code advance(struct run *r, uint64_t bytes, bool *at_end)
 {
 	if (bytes == 0)
 		return FW_OK;
@@ -525,11 +525,8 @@ static inline void finish_common(struct run *r, struct fw_cfi_appender *to, uint
 	r->closed = r->emitted && fw_cfi_appender_add(to, (uint32_t)r->end, 0);
 }
 
-/*
- * The operations that nearly all are (advances, offset, def_cfa_offset, nop), with
- * small operands, steps that are remembered and rows that exist; up to the first
- * that is anything else.
- */
+// The operations that nearly all are, with small operands, steps that are remembered
+// and rows that exist; up to the first that is anything else.
 static inline __attribute__((always_inline))
 void run_common(struct run *r, const bool rows)
 {
@@ -662,8 +659,6 @@ static enum fw_code prepare_cie(struct fw_dwarf_decoder *d, uint32_t index)
 	struct fw_cie *cie = &d->cies.cies.data[index];
 	struct fw_row row;
 	struct run r;	// `remembered` is filled before it is read
-	if (cie->generation == d->generation)
-		return cie->status;
 	r.d = d;
 	r.cie = cie;
 	r.cie_index = index;
@@ -676,6 +671,7 @@ static enum fw_code prepare_cie(struct fw_dwarf_decoder *d, uint32_t index)
 	r.emitted = r.closed = false;
 	r.depth = 0;
 	cie->generation = d->generation;
+	cie->initial_status = cie->status;
 	if (cie->status)
 		return cie->status;
 	fw_row_init(&row, d->cfi.cpu);
@@ -691,7 +687,7 @@ static enum fw_code prepare_cie(struct fw_dwarf_decoder *d, uint32_t index)
 		return rc;
 	}
 	cie->initial = r.state;
-	cie->status = rc;
+	cie->initial_status = rc;
 	return rc;
 }
 
@@ -727,15 +723,14 @@ static enum fw_code begin(struct fw_dwarf_decoder *d, const struct fw_fde *fde, 
 	enum fw_code rc = fw_cie_find_inline(&d->cies, &d->cfi, fde->cie_offset, &r->cie_index);
 	if (rc)
 		return rc;
-	const struct fw_cie *cie = &d->cies.cies.data[r->cie_index];
-	if (FW_UNLIKELY(cie->generation != d->generation))
+	r->cie = &d->cies.cies.data[r->cie_index];
+	if (FW_UNLIKELY(r->cie->generation != d->generation))
 		rc = prepare_cie(d, r->cie_index);
 	else
-		rc = cie->status;
+		rc = r->cie->initial_status;
 	if (rc)
 		return rc;
 	r->d = d;
-	r->cie = &d->cies.cies.data[r->cie_index];
 	r->c = (struct fw_cursor){ d->cfi.bytes.data + fde->instructions,
 				   d->cfi.bytes.data + fde->instructions +
 				   fde->instructions_size, d->cfi.bytes.swap, false };

@@ -80,6 +80,7 @@ struct fw_cie {
 	bool signal;		// 'S'
 	// the decoder's: state after the initial instructions, if of this generation
 	uint32_t initial, generation;
+	enum fw_code initial_status;	// FW_OK, or why they could not be run
 	uint8_t ra_reg;		// register of the return address; FW_NO_REG: cpu->pc only
 };
 
