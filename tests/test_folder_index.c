@@ -235,7 +235,8 @@ START_TEST(a_damaged_index_is_built_anew)
 	folder_text(&f, "tree/a/1.sym", "MODULE Linux x86_64 " ID_A " app\n");
 	wait_a_tick();
 	fw_index_close(open_index(cache));
-	snprintf(path, sizeof(path), "ls %s | grep blob", folder_path(&f, "cache/v1"));
+	snprintf(path, sizeof(path), "ls %s/v%d | grep blob", folder_path(&f, "cache"),
+		 FW_IMAGE_FORMAT);
 	FILE *ls = popen(path, "r");
 	ck_assert_int_eq(fscanf(ls, "%63s", name), 1);
 	pclose(ls);
