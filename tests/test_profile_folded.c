@@ -53,7 +53,8 @@ END_TEST
 START_TEST(equal_lines_are_merged)
 {
 	struct synth_profile *b = synth_profile_create();
-	uint32_t a = synth_prof_thread(b, 0, 0, "pool worker"), c = synth_prof_thread(b, 0, 0, "pool worker");
+	uint32_t a = synth_prof_thread(b, 0, 0, "pool worker");
+	uint32_t c = synth_prof_thread(b, 0, 0, "pool worker");
 	uint32_t m = synth_prof_module(b, "/opt/app", NULL, 0x400000, 0x1000);
 	uint32_t x = synth_node(b, 0, synth_prof_frame(b, m, 0x10, "f"));
 	uint32_t y = synth_node(b, 0, synth_prof_frame(b, m, 0x20, "f"));
@@ -82,7 +83,8 @@ START_TEST(hostile_names)
 		// The builder splits at line feeds, so the name is put in afterwards.
 		struct synth_profile *b = synth_profile_create();
 		synth_prof_thread(b, 0, 0, "x");
-		synth_stack(b, synth_node(b, 0, synth_prof_frame(b, FW_NO_MODULE, 1, "f")), 0, 0, 1);
+		uint32_t frame = synth_prof_frame(b, FW_NO_MODULE, 1, "f");
+		synth_stack(b, synth_node(b, 0, frame), 0, 0, 1);
 		b->lines[0].function = (struct fw_str){ names[i].name, strlen(names[i].name) };
 		char expected[64];
 		snprintf(expected, sizeof(expected), "x;%s 1\n", names[i].folded);
@@ -138,15 +140,20 @@ static int by_stack(const void *x, const void *y)
  */
 START_TEST(sorted_by_bytes)
 {
-	static const char *const parts[] = { "f", "f ", "f a", "f:", "f<", "fa", "f~", "e", "f\xc3\xa9" };
+	static const char *const parts[] = {
+		"f", "f ", "f a", "f:", "f<", "fa", "f~", "e", "f\xc3\xa9"
+	};
 	enum { N = sizeof(parts) / sizeof(*parts) };
 	struct synth_profile *b = synth_profile_create();
 	synth_prof_thread(b, 0, 0, "x");
 	for (uint32_t i = 0; i < N; i++) {
-		uint32_t outer = synth_node(b, 0, synth_prof_frame(b, FW_NO_MODULE, i, parts[N - 1 - i]));
+		uint32_t frame = synth_prof_frame(b, FW_NO_MODULE, i, parts[N - 1 - i]);
+		uint32_t outer = synth_node(b, 0, frame);
 		synth_stack(b, outer, 0, 0, 1);
-		for (uint32_t k = 0; k < N; k++)
-			synth_stack(b, synth_node(b, outer, synth_prof_frame(b, FW_NO_MODULE, k, parts[k])), 0, 0, 1);
+		for (uint32_t k = 0; k < N; k++) {
+			frame = synth_prof_frame(b, FW_NO_MODULE, k, parts[k]);
+			synth_stack(b, synth_node(b, outer, frame), 0, 0, 1);
+		}
 	}
 	struct fw_out out;
 	fw_out_init_memory(&out, 1 << 20);

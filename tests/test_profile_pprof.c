@@ -87,7 +87,8 @@ static struct reader encode(const struct synth_profile *b, struct fw_out *out)
 	fw_out_init_memory(out, 1 << 20);
 	fw_profile_write_pprof(&b->p, out);
 	ck_assert_int_eq(out->failed, 0);
-	return (struct reader){ (const uint8_t *)out->data, (const uint8_t *)out->data + out->count };
+	const uint8_t *data = (const uint8_t *)out->data;
+	return (struct reader){ data, data + out->count };
 }
 
 START_TEST(samples_and_types)

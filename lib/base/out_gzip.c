@@ -48,7 +48,7 @@ int fw_gzip_write_(struct fw_out *o, const char *s, size_t n, bool finish)
 			g->z.avail_out = CHUNK;
 			if (deflate(&g->z, last ? Z_FINISH : Z_NO_FLUSH) == Z_STREAM_ERROR)
 				return EIO;
-			if (fw_write_all(o->fd, (const char *)g->chunk, CHUNK - g->z.avail_out, &e) != FW_OK)
+			if (fw_write_all(o->fd, g->chunk, CHUNK - g->z.avail_out, &e) != FW_OK)
 				return e.os_errno ? e.os_errno : EIO;
 		} while (g->z.avail_out == 0);
 		s += piece;

@@ -46,7 +46,8 @@ static void json_text(struct page *w, struct fw_str s)
 }
 
 /** "NAME":[...] of every interned name, an element by @p each. */
-static void write_names(struct page *w, const char *key, void (*each)(struct page *w, uint32_t name))
+static void write_names(struct page *w, const char *key,
+			void (*each)(struct page *w, uint32_t name))
 {
 	fw_out_cstr(w->out, key);
 	for (uint32_t i = 0; i < fw_intern_count(&w->t->names) && !w->out->failed; i++) {

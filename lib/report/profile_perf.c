@@ -185,7 +185,8 @@ static void write_sample(struct perf_text *w, const struct fw_profile_sample *s)
 	const struct fw_profile_thread *t = &w->p->threads[s->thread];
 	bool stack = s->event < r->num_events &&
 		     (r->events[s->event].have_stack || r->events[s->event].have_chain);
-	const struct fw_space_view *view = r->spaces ? fw_spaces_at(r->spaces, t->pid, s->time) : NULL;
+	const struct fw_space_view *view = r->spaces ?
+		fw_spaces_at(r->spaces, t->pid, s->time) : NULL;
 	uint32_t written = 0;
 	write_head(w, s, stack);
 	fw_out_byte(w->out, stack ? '\n' : ' ');

@@ -109,7 +109,8 @@ static void write_samples(const struct fw_profile *p, struct fw_out *o)
 	count(o, p->frames_walked);
 	fw_out_lit(o, " frames");
 	if (p->samples_used)
-		fw_out_printf(o, ", %.1f a sample", (double)p->frames_walked / (double)p->samples_used);
+		fw_out_printf(o, ", %.1f a sample",
+			      (double)p->frames_walked / (double)p->samples_used);
 	fw_out_lit(o, ", deepest ");
 	count(o, p->deepest);
 	fw_out_byte(o, '\n');
@@ -209,8 +210,8 @@ static void write_warnings(const struct fw_profile *p, struct fw_out *o)
 		return;
 	fw_out_lit(o, "\nto be aware of\n");
 	if (!p->samples_read)
-		fw_out_lit(o, "  0 samples: nothing was recorded; perf's buffer may be smaller than "
-			      "one sample (-m), or nothing ran\n");
+		fw_out_lit(o, "  0 samples: nothing was recorded; perf's buffer may be smaller "
+			      "than one sample (-m), or nothing ran\n");
 	else if (!p->samples_used)
 		fw_out_lit(o, "  0 samples are left by the filters\n");
 	if (p->stops[FW_STOP_TRUNCATED_STACK])
@@ -267,7 +268,8 @@ static void write_modules(const struct fw_profile *p, struct fw_out *o)
 		return;
 	}
 	if (n)
-		fw_out_lit(o, "\nmodules\n       samples        frames  symbols     build id  file\n");
+		fw_out_lit(o, "\nmodules\n"
+			      "       samples        frames  symbols     build id  file\n");
 	for (uint32_t i = 0; i < n; i++) {
 		const struct fw_profile_module *m = &p->modules[order[i]];
 		write_module(m, o);
@@ -278,8 +280,8 @@ static void write_modules(const struct fw_profile *p, struct fw_out *o)
 		fw_out_printf(o, "%u of %u modules lack%s symbols\n", without, n,
 			      without == 1 ? "s" : "");
 	if (unverified)
-		fw_out_printf(o, "%u of %u modules could not be verified: no build id was recorded, "
-			      "so the file of that name was believed\n", unverified, n);
+		fw_out_printf(o, "%u of %u modules could not be verified: no build id was "
+			      "recorded, so the file of that name was believed\n", unverified, n);
 	free(order);
 }
 

@@ -33,7 +33,8 @@ const char *fw_profile_symbols_name(const struct fw_profile_module *m)
 	case FW_SYMBOLS_LOADED:
 		return "loaded";
 	case FW_SYMBOLS_MISSING:
-		return m->used_path ? "loaded" : "missing";	// the kernel's, a JIT's: no symbol file
+		// The kernel's and a JIT's names are from no symbol file.
+		return m->used_path ? "loaded" : "missing";
 	case FW_SYMBOLS_MISMATCH:
 		return "mismatch";
 	case FW_SYMBOLS_CORRUPT:

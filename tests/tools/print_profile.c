@@ -11,7 +11,7 @@
 
 static const char *const hostile_names[] = {
 	"</script><script>window.hostile = 1</script>", "<!--<script>", "]]>", "\"quoted\" 'names'",
-	"a;b;c", "line\nfeed", "esc\x1b[31m", "bad\xff\xfe", "\xe2\x80\xae""esrever",
+	"a;b;c", "line\nfeed", "esc\x1b[31m", "bad\xff\xfe", ("\xe2\x80\xae" "esrever"),
 	"\xe2\x80\xa8line separator", "back\\slash", "${template} `tick`", "&lt;entity&amp;",
 	"ends in 12", "\xf0\x9f\x94\xa5 fire", "__proto__", "constructor", "%s%n", "tab\there",
 	"operator()<(lambda)>", "[in brackets]", "null",
@@ -166,7 +166,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: print_profile small|hostile|deep|NODES FORMAT\n");
 		return 2;
 	}
-	struct synth_profile *b = make(argv[1]);
+	static struct synth_profile *b;		// static: what it points to is not lost at exit
+	b = make(argv[1]);
 	if (fw_out_init_fd(&out, 1, &err) != FW_OK || !print(&b->p, argv[2], &out)) {
 		fprintf(stderr, "print_profile: no such format: %s\n", argv[2]);
 		return 2;
