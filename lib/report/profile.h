@@ -131,14 +131,17 @@ struct fw_folded_options { bool no_inline; bool annotate; bool weight; };
 /** "comm;root;...;leaf COUNT", one line a distinct stack, sorted by text. */
 void fw_profile_write_folded(const struct fw_profile *p, const struct fw_folded_options *o,
 			     struct fw_out *out);
-/** perf script's text; needs samples. */
+/** perf script's text; needs samples, and threads by themselves (per_thread) for their pids. */
 void fw_profile_write_perf(const struct fw_profile *p, struct fw_out *out);
 void fw_profile_write_json(const struct fw_profile *p, bool pretty, struct fw_out *out);
 /** One object a sample; needs samples. */
 void fw_profile_write_ndjson(const struct fw_profile *p, struct fw_out *out);
-/** profile.proto, not compressed (the caller compresses by the output's name). */
+/**
+ * profile.proto, as it is. On disk it is to be gzip (profile.proto's own words), so the
+ * caller calls fw_out_gzip() first, unless the output's name ends in ".pb".
+ */
 void fw_profile_write_pprof(const struct fw_profile *p, struct fw_out *out);
-/** Firefox Profiler's processed profile; needs samples. */
+/** Firefox Profiler's processed profile; needs samples and per_thread. Gzip where the name says. */
 void fw_profile_write_firefox(const struct fw_profile *p, struct fw_out *out);
 /** One self-contained page. @p before: NULL, or show the difference in red and blue. */
 void fw_profile_write_flamegraph(const struct fw_profile *p, const struct fw_profile *before,
