@@ -48,10 +48,13 @@ bool fw_loader_receive(int socket, struct fw_loader_packet *p, int *ret_fd)
 	struct iovec iov = { p, sizeof(*p) };
 	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
 			    .msg_controllen = sizeof(control) };
+	bool reset = false;
 	ssize_t n;
+	// Who goes without reading our last packet resets the socket, once; what it said
+	// before is still there.
 	do
 		n = recvmsg(socket, &m, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	while (n < 0 && (errno == EINTR || (errno == ECONNRESET && !reset && (reset = true))));
 	*ret_fd = -1;
 	struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&m);
 	if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&

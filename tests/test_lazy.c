@@ -197,14 +197,21 @@ START_TEST(a_child_that_misbehaves_costs_the_names)
 }
 END_TEST
 
-START_TEST(a_file_that_is_gone)
+static const struct { const char *path; enum fw_code code; const char *message; } unusable[] = {
+	{ "/nonexistent/x", FW_IO, "cannot open: No such file or directory" },
+	{ "/", FW_UNSUPPORTED, "not a regular file" },
+	// said by a child that goes without having read the question
+	{ "/etc/passwd", FW_UNSUPPORTED, "not an ELF file" },
+};
+
+START_TEST(what_cannot_be_read)
 {
-	struct fw_loader_request q = { .elf = "/nonexistent/x" };
+	struct fw_loader_request q = { .elf = unusable[_i].path };
 	struct fw_error err = { 0 };
 	struct fw_lazy *z = fw_lazy_create(&q, NULL, NULL);
 	ck_assert_ptr_null(fw_lazy_names(z, 1));
-	ck_assert_int_eq(fw_lazy_failure(z, &err), FW_IO);
-	ck_assert_str_eq(err.message, "cannot open: No such file or directory");
+	ck_assert_int_eq(fw_lazy_failure(z, &err), unusable[_i].code);
+	ck_assert_str_eq(err.message, unusable[_i].message);
 	fw_lazy_destroy(z);
 }
 END_TEST
@@ -302,7 +309,7 @@ Suite *lazy_suite(void)
 	tcase_add_test(tc, whole_in_the_end);
 	tcase_add_loop_test(tc, a_child_that_misbehaves_costs_the_names, 0,
 			    sizeof(ends) / sizeof(*ends));
-	tcase_add_test(tc, a_file_that_is_gone);
+	tcase_add_loop_test(tc, what_cannot_be_read, 0, sizeof(unusable) / sizeof(*unusable));
 	tcase_add_test(tc, another_program_in_its_place);
 	tcase_add_test(tc, when_to_read_lazily);
 	tcase_add_test(tc, names_and_all);

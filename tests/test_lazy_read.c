@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symfiles/elf_internal.h"
+#include "symfiles/dwarf_internal.h"
 #include "symfiles/lazy_read.h"
 #include "tests/synth_compiled.h"
 
@@ -140,11 +140,45 @@ START_TEST(larger_programs)
 }
 END_TEST
 
+// Ranges of which some cover others, by hand: which meet [from, to), last first.
+START_TEST(covering_ranges)
+{
+	static const struct fw_dw_range ranges[] = {
+		{ 50, 60 }, { 0, 100 }, { 10, 20 }, { 10, 15 }, { 200, 300 }, { 12, 14 },
+	};
+	static const struct { uint32_t from, to; const char *want; } asked[] = {
+		{ 0, 1, "1" }, { 13, 14, "5321" }, { 14, 15, "321" }, { 19, 20, "21" },
+		{ 20, 21, "1" }, { 55, 56, "01" }, { 99, 100, "1" }, { 100, 200, "" },
+		{ 100, 201, "4" }, { 0, UINT32_MAX, "405321" }, { 300, UINT32_MAX, "" },
+	};
+	struct fw_dw_cover c = { { NULL, 0, 0 } };
+	const struct fw_dw_covered *e;
+	size_t at = SIZE_MAX;
+	fw_dw_cover_sort(&c);
+	ck_assert_ptr_null(fw_dw_cover_next(&c, 0, UINT32_MAX, &at));
+	for (uint32_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++) {
+		struct fw_dw_covered add = { .range = ranges[i], .item = i };
+		ck_assert(fw_vec_push(&c.list, add));
+	}
+	fw_dw_cover_sort(&c);
+	for (size_t i = 0; i < sizeof(asked) / sizeof(*asked); i++) {
+		char got[16] = "", *p = got;
+		at = SIZE_MAX;
+		while ((e = fw_dw_cover_next(&c, asked[i].from, asked[i].to, &at)))
+			*p++ = (char)('0' + e->item);
+		ck_assert_str_eq(got, asked[i].want);
+		ck_assert_ptr_null(fw_dw_cover_next(&c, asked[i].from, asked[i].to, &at));
+	}
+	fw_vec_deinit(&c.list);
+}
+END_TEST
+
 Suite *lazy_read_suite(void)
 {
 	Suite *s = suite_create("lazy_read");
 	TCase *tc = tcase_create("same answers");
 	tcase_set_timeout(tc, 120);
+	tcase_add_test(tc, covering_ranges);
 	tcase_add_loop_test(tc, compiled_programs, 0, (int)num_recipes);
 	tcase_add_loop_test(tc, larger_programs, 0, 5);
 	suite_add_tcase(s, tc);

@@ -108,6 +108,10 @@ def main():
         theirs, other = run(['eu-addr2line', '-f', '-i', '-e', os.path.join(plain, name)], f)
     if ours.count(': ?\n') > 20 or theirs.count('\n') < 2000:
         sys.exit('answers are missing')
+    with open(addresses) as f:
+        if run([framewalk, 'addr', '-e', program, '-s', plain, '--no-cache', '--lazy', 'never'],
+               f)[0] != ours:
+            sys.exit('compiled names differ')
     say('ceph-mds: 1,000 addresses, CPU seconds', seconds, 2, '')
     say('the same, times faster than eu-addr2line -f -i', other / seconds, 3, '', True)
     shutil.rmtree(temp)
