@@ -74,7 +74,7 @@ static struct synth_profile *made_up(uint32_t n)
 	p->num_nodes = n + 1;
 	p->num_stacks = 0;
 	p->num_samples = 0;
-	synth_prof_thread(b, 100, 102, "worker 1");
+	synth_prof_thread(b, 100, 102, "worker b");
 	for (uint32_t i = 0; i < FUNCTIONS; i++) {
 		char *name = NULL;
 		if (asprintf(&name, "ns%u::Class%u<int, std::allocator<T%u> >::method_%u(unsigned long)",
