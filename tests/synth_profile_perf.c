@@ -1,5 +1,5 @@
-// profile_perf.c with address spaces of the test's own: one process that has
-// everything mapped, /opt/app in two pieces and JIT code at 0x500000.
+// profile_perf.c with address spaces of the test's own: process 100 has everything
+// mapped, /opt/app in two pieces and JIT code at 0x500000; of process 101 nothing is known.
 #include "tests/synth_profile.h"
 
 #define fw_profile_write_perf synth_write_perf
@@ -30,7 +30,8 @@ static const struct fw_mapping maps[] = {
 const struct fw_space_view *synth_spaces_at(struct fw_spaces *s, uint32_t pid, uint64_t time)
 {
 	static const struct fw_space_view view = { 3, 100, 0, UINT64_MAX, maps, 4 };
-	return pid == 100 ? &view : NULL;
+	static const struct fw_space_view empty = { 4, 101, 0, UINT64_MAX, maps, 0 };
+	return pid == 100 ? &view : pid == 101 ? &empty : NULL;
 }
 
 const struct fw_mapping *synth_space_find(const struct fw_space_view *view, uint64_t address)

@@ -87,6 +87,27 @@ START_TEST(places)
 }
 END_TEST
 
+// Lines are kept from sample to sample; in another process they may lie elsewhere.
+START_TEST(other_spaces)
+{
+	struct synth_profile *b = synth_profile_small();
+	synth_prof_thread(b, 101, 9, "b");
+	b->samples[1] = b->samples[2] = b->samples[0];
+	b->samples[1].thread = 1;
+	b->p.num_samples = 3;
+#define STACK_OF_100 "app   101 12998.053034:    1000000 cpu-clock: \n" \
+		   "\t            181f fast+0x14 (inlined)\n" \
+		   "\t            181f work+0x14 (/opt/app)\n" \
+		   "\t            100f main+0x14 (/opt/app)\n\n"
+	check_perf(b, STACK_OF_100
+		   "b     9 12998.053034:    1000000 cpu-clock: \n"
+		   "\t          40201f fast+0x14 (inlined)\n"
+		   "\t          40201f work+0x14 (/opt/app)\n"
+		   "\t          40100f main+0x14 (/opt/app)\n\n" STACK_OF_100);
+	synth_profile_destroy(b);
+}
+END_TEST
+
 // Without call chains perf writes one line a sample, the name in 16 columns.
 START_TEST(one_line)
 {
@@ -122,6 +143,7 @@ Suite *profile_perf_suite(void)
 	tcase_add_test(tc, default_fields);
 	tcase_add_test(tc, widths);
 	tcase_add_test(tc, places);
+	tcase_add_test(tc, other_spaces);
 	tcase_add_test(tc, one_line);
 	tcase_add_test(tc, hostile_names);
 	suite_add_tcase(s, tc);

@@ -11,7 +11,8 @@ struct place {				// of a frame, in the view it was last asked for
 	uint64_t view;			// number + 1
 	uint64_t address;		// offset in the file; without a file the address itself
 	bool anon;			// memory without a file: a JIT's
-	bool mapped;
+	uint64_t shown;			// address in `text`
+	size_t text, size;		// lines as they were last written, in texts; size 0: none yet
 };
 
 struct perf_text {
@@ -19,7 +20,7 @@ struct perf_text {
 	struct fw_out *out;
 	struct place *places;		// by frame
 	size_t event_width;
-	struct fw_out scratch;
+	struct fw_out scratch, texts;
 };
 
 static void pad(struct fw_out *o, size_t n, size_t width)
@@ -104,15 +105,16 @@ static unsigned step_back(const struct fw_profile_frame *f)
 	return f->trust != FW_TRUST_PREWALKED && f->lookup != f->pc;
 }
 
-static const struct place *get_place(struct perf_text *w, const struct fw_profile_sample *s,
-				     const struct fw_space_view *view, uint32_t frame)
+static struct place *get_place(struct perf_text *w, const struct fw_profile_sample *s,
+			       const struct fw_space_view *view, uint32_t frame)
 {
 	struct place *at = &w->places[frame];
 	const struct fw_profile_frame *f = &w->p->frames[frame];
 	uint64_t number = view ? view->number + UINT64_C(1) : 0;
 	if (view && at->view == number)
 		return at;
-	*at = (struct place){ .view = number };
+	at->view = number;
+	at->anon = false;
 	at->address = fw_profile_address(w->p, s->space, f) - step_back(f);
 	if (f->kernel || !view)
 		return at;
@@ -120,7 +122,6 @@ static const struct place *get_place(struct perf_text *w, const struct fw_profil
 	if (!m)
 		return at;
 	const struct fw_dso *dso = fw_spaces_dso_at(w->p->recording->spaces, m->dso);
-	at->mapped = true;
 	at->anon = dso && dso->kind == FW_DSO_ANON;
 	if (!at->anon)
 		at->address += m->file_offset - m->start;
@@ -145,19 +146,17 @@ static void write_dso(struct perf_text *w, const struct fw_profile_sample *s,
 	fw_out_byte(o, ')');
 }
 
-static void write_frame(struct perf_text *w, const struct fw_profile_sample *s,
-			const struct fw_space_view *view, uint32_t frame, bool stack)
+/** The lines of a frame; @p stack: with a tab, inlined calls first. */
+static void render_frame(struct perf_text *w, const struct fw_profile_sample *s,
+			 const struct fw_profile_frame *f, const struct place *at,
+			 uint64_t address, bool stack)
 {
-	const struct fw_profile_frame *f = &w->p->frames[frame];
-	const struct place *at = get_place(w, s, view, frame);
 	struct fw_out *o = w->out;
 	uint64_t offset = 0;
 	if (f->num_lines) {
 		offset = w->p->lines[f->first_line + f->num_lines - 1].function_offset;
 		offset = offset > step_back(f) ? offset - step_back(f) : 0;
 	}
-	// A sample without stack is the address as it stands and the function around it.
-	uint64_t address = stack ? at->address : fw_profile_address(w->p, s->space, f);
 	for (uint32_t i = stack || !f->num_lines ? 0 : f->num_lines - 1; i < f->num_lines; i++) {
 		struct fw_str name = w->p->lines[f->first_line + i].function;
 		if (stack)
@@ -177,6 +176,55 @@ static void write_frame(struct perf_text *w, const struct fw_profile_sample *s,
 			write_dso(w, s, f, at);
 		fw_out_byte(o, '\n');
 	}
+}
+
+/** Put another address into lines of "\t%16llx ...\n". */
+static void patch_address(char *text, size_t size, uint64_t address)
+{
+	char digits[16];
+	for (int i = 15; i >= 0; i--, address >>= 4)
+		digits[i] = i < 15 && !address ? ' ' : "0123456789abcdef"[address & 15];
+	for (char *line = text, *end = text + size; line < end;
+	     line = (char *)memchr(line, '\n', (size_t)(end - line)) + 1)
+		memcpy(line + 1, digits, sizeof(digits));
+}
+
+/**
+ * Frames come thousands of times, so their lines are kept and only their address is
+ * changed, where a frame's module lies elsewhere. What belongs to no module is named
+ * after the process and made each time.
+ */
+static void write_frame(struct perf_text *w, const struct fw_profile_sample *s,
+			const struct fw_space_view *view, uint32_t frame, bool stack)
+{
+	const struct fw_profile_frame *f = &w->p->frames[frame];
+	const struct fw_profile_module *m = fw_profile_module(w->p, f);
+	if (!stack) {
+		static const struct place nowhere = { 0 };
+		render_frame(w, s, f, &nowhere, fw_profile_address(w->p, s->space, f), false);
+		return;
+	}
+	struct place *at = get_place(w, s, view, frame);
+	if (!m || !m->path.n) {
+		render_frame(w, s, f, at, at->address, true);
+		return;
+	}
+	if (!at->size) {
+		struct fw_out *out = w->out;
+		w->out = &w->texts;
+		at->text = w->texts.count;
+		render_frame(w, s, f, at, at->address, true);
+		w->out = out;
+		at->size = w->texts.count - at->text;
+		at->shown = at->address;
+		if (w->texts.failed)
+			fw_out_fail(out, ENOMEM);
+	}
+	if (w->out->failed)
+		return;
+	if (at->shown != at->address)
+		patch_address(w->texts.data + at->text, at->size, at->shown = at->address);
+	fw_out_write(w->out, w->texts.data + at->text, at->size);
 }
 
 static void write_sample(struct perf_text *w, const struct fw_profile_sample *s)
@@ -205,6 +253,7 @@ void fw_profile_write_perf(const struct fw_profile *p, struct fw_out *out)
 {
 	struct perf_text w = { .p = p, .out = out };
 	fw_out_init_memory(&w.scratch, SIZE_MAX);
+	fw_out_init_memory(&w.texts, SIZE_MAX);
 	for (uint32_t i = 0; i < p->recording->num_events; i++)
 		if (p->recording->events[i].name.n > w.event_width)
 			w.event_width = p->recording->events[i].name.n;
@@ -216,4 +265,5 @@ void fw_profile_write_perf(const struct fw_profile *p, struct fw_out *out)
 		write_sample(&w, &p->samples[i]);
 	free(w.places);
 	fw_out_deinit(&w.scratch);
+	fw_out_deinit(&w.texts);
 }
