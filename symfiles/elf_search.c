@@ -413,14 +413,20 @@ void fw_elf_set_key(struct fw_elf_set *set)
 	set->key.ino = h;
 }
 
-static uint64_t debug_bytes(const struct fw_elf *elf)
+static uint64_t compiled_bytes(const struct fw_elf *elf)
 {
-	static const char *const names[] = { ".debug_info", ".debug_line", ".debug_str",
-					     ".symtab", ".strtab" };
-	uint64_t sum = 0;
-	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
-		sum += fw_elf_section_size(elf, names[i]) >> 1;	// no sum can overflow
-	return sum << 1;
+	// Names are demangled and rules run through: they take longer a byte.
+	static const struct { const char *name; unsigned weight; } parts[] = {
+		{ ".debug_info", 1 }, { ".debug_line", 1 }, { ".debug_str", 1 }, { ".symtab", 1 },
+		{ ".strtab", 1 }, { ".dynstr", 4 }, { ".eh_frame", 4 },
+	};
+	uint64_t sum = 0, part;
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (__builtin_mul_overflow(fw_elf_section_size(elf, parts[i].name),
+					   parts[i].weight, &part) ||
+		    __builtin_add_overflow(sum, part, &sum))
+			return UINT64_MAX / 2;
+	return sum < UINT64_MAX / 2 ? sum : UINT64_MAX / 2;
 }
 
 bool fw_elf_find_debug(const struct fw_elf_places *places, struct fw_elf_set *ret)
@@ -442,11 +448,11 @@ bool fw_elf_find_debug(const struct fw_elf_places *places, struct fw_elf_set *re
 		}
 		find_alt(places, elf, ret->elf, ret);
 	}
-	ret->debug_bytes = elf ? debug_bytes(elf) : 0;
+	ret->compiled_bytes = elf ? compiled_bytes(elf) : 0;
 	if (ret->debug != NULL && fw_elf_open_head(ret->debug, &debug, NULL) == FW_OK) {
 		if (ret->alt == NULL)
 			find_alt(places, debug, ret->debug, ret);
-		ret->debug_bytes += debug_bytes(debug);
+		ret->compiled_bytes += compiled_bytes(debug);
 	}
 	fw_elf_close(debug);
 	fw_elf_close(elf);

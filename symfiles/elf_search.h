@@ -19,7 +19,7 @@ struct fw_elf_places {
 struct fw_elf_set {
 	char *elf, *debug, *alt;
 	struct fw_cache_key key;	// of all of them together
-	uint64_t debug_bytes;		// of the sections that names come from, unpacked
+	uint64_t compiled_bytes;	// what compiling them reads, unpacked, weighed by its cost
 	bool raw_names;			// their names are not to be demangled: another key
 };
 
