@@ -226,7 +226,8 @@ static int by_number(const void *pa, const void *pb)
 static void consider_whole(struct fw_lazy *z, size_t more)
 {
 	if (z->whole.compile == NULL || z->image != NULL || z->failed ||
-	    (more <= z->whole.after - z->answers.count && z->bytes <= FW_MAX_LAZY_BYTES))
+	    (more <= z->whole.answers - z->answers.count &&
+	     z->fragments.count < z->whole.questions && z->bytes <= FW_MAX_LAZY_BYTES))
 		return;
 	stop(z);
 	enum fw_code code = z->whole.compile(z->whole.context, &z->image, &z->error);

@@ -17,7 +17,7 @@ struct fw_lazy_whole {
 	/** The image must outlive the fw_lazy. Called by one thread at a time. */
 	enum fw_code (*compile)(void *context, const struct fw_image **ret, struct fw_error *err);
 	void *context;
-	size_t after;			// answers
+	size_t answers, questions;	// after so many of either
 };
 
 /**

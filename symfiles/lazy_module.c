@@ -30,9 +30,10 @@ static struct fw_lazy_module *create(const struct fw_elf_set *files,
 {
 	struct fw_lazy_module *m = fw_alloc_should_fail() ? NULL : calloc(1, sizeof(*m));
 	struct fw_loader_request q = fw_elf_set_request(files);
-	struct fw_lazy_whole w = { whole->compile, m, whole->after };
+	struct fw_lazy_whole w = *whole;
 	if (m == NULL)
 		return NULL;
+	w.context = m;
 	m->context = context;
 	m->files = *files;
 	m->files.elf = strdup(files->elf);

@@ -398,8 +398,10 @@ static enum fw_code compile_whole(void *context, const struct fw_image **ret,
 static enum fw_code obtain_lazily(struct fw_symbols *s, const struct fw_elf_set *files,
 				  struct fw_symbol_file *ret, struct fw_error *err)
 {
-	const struct fw_lazy_whole whole = { compile_whole, NULL, s->lazy == FW_LAZY_ALWAYS ?
-					     SIZE_MAX : FW_MAX_LAZY_ANSWERS };
+	const bool always = s->lazy == FW_LAZY_ALWAYS;
+	const struct fw_lazy_whole whole = { compile_whole, NULL,
+					     always ? SIZE_MAX : FW_MAX_LAZY_ANSWERS,
+					     always ? SIZE_MAX : FW_MAX_LAZY_QUESTIONS };
 	struct fw_lazy_module *m;
 	struct fw_image *image;
 	enum fw_code code = fw_lazy_module_open(files, &whole, s, &m, &image, err);

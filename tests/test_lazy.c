@@ -142,7 +142,7 @@ START_TEST(whole_in_the_end)
 	for (unsigned fails = 0; fails < 2; fails++) {
 		struct fw_loader_request q = { .elf = p.path };
 		struct counted c = { p.whole, 0, fails ? FW_MALFORMED : FW_OK };
-		struct fw_lazy_whole whole = { compile_whole, &c, 3 };
+		struct fw_lazy_whole whole = { compile_whole, &c, 3, 9 };
 		struct fw_lazy *z = fw_lazy_create(&q, &p.whole->debug_id, &whole);
 		uint32_t some[] = { p.inner, 1, 2 };
 		fw_lazy_prefetch(z, some, 3);
@@ -158,6 +158,26 @@ START_TEST(whole_in_the_end)
 			ck_assert_str_eq(err.message, "no luck");
 		fw_lazy_destroy(z);
 	}
+	drop(&p);
+}
+END_TEST
+
+// One by one.
+START_TEST(whole_after_many_questions)
+{
+	struct program p;
+	make(&p, false);
+	struct fw_loader_request q = { .elf = p.path };
+	struct counted c = { p.whole, 0, FW_OK };
+	struct fw_lazy_whole whole = { compile_whole, &c, 100, 3 };
+	struct fw_lazy *z = fw_lazy_create(&q, NULL, &whole);
+	for (uint32_t i = 0; i < 6; i++) {
+		ck_assert_ptr_nonnull(fw_lazy_names(z, p.inner + i / 2));
+		ck_assert_uint_eq(c.calls, 0);
+	}
+	ck_assert_ptr_eq(fw_lazy_names(z, p.inner + 3), p.whole);
+	ck_assert_uint_eq(c.calls, 1);
+	fw_lazy_destroy(z);
 	drop(&p);
 }
 END_TEST
@@ -307,6 +327,7 @@ Suite *lazy_suite(void)
 	tcase_add_test(tc, names_by_offset);
 	tcase_add_test(tc, many_offsets);
 	tcase_add_test(tc, whole_in_the_end);
+	tcase_add_test(tc, whole_after_many_questions);
 	tcase_add_loop_test(tc, a_child_that_misbehaves_costs_the_names, 0,
 			    sizeof(ends) / sizeof(*ends));
 	tcase_add_loop_test(tc, what_cannot_be_read, 0, sizeof(unusable) / sizeof(*unusable));

@@ -58,6 +58,7 @@ enum {
 	FW_LAZY_CPU_SECONDS = 3600,	// of such a loader in all
 	FW_MAX_LAZY_QUESTION = 16384,	// addresses of one question
 	FW_MAX_LAZY_ANSWERS = 4096,	// addresses; after them a module is compiled whole
+	FW_MAX_LAZY_QUESTIONS = 64,	// the same
 	FW_MAX_LAZY_BYTES = 268435456,	// of fragments kept; the same
 	FW_MAX_MANGLED = 16384,		// bytes of a name that is demangled
 	FW_MAX_DEMANGLED = 65536,	// bytes that it may become
