@@ -142,7 +142,19 @@ async function difference(browser) {
 	await page.close();
 }
 
+/** Towers of events side by side; everything that has a colour of its own. */
+async function events(browser) {
+	const page = await open(browser, file('events'));
+	equal((await find(page, '[page-faults:u]')).row, 1, 'page/events-first');
+	equal((await find(page, 'pool')).row, 2, 'page/events-then-threads');
+	equal((await find(page, '[truncated]')).row, 3, 'page/events-truncated');
+	ok(/function.*inlined.*kernel.*JIT.*cut off/.test(await text(page, 'legend')), 'page/legend', await text(page, 'legend'));
+	equal(page.faults, [], 'page/events-no-faults');
+	await page.screenshot({ path: path.join(folder, 'events.png') });
+	await page.close();
+}
+
 inBrowser(async browser => {
-	for (const each of [small, hostile, large, deep, difference])
+	for (const each of [small, events, hostile, large, deep, difference])
 		await each(browser);
 });

@@ -2,7 +2,7 @@
 // of formats by their consumers read.
 //
 // usage: print_profile PROFILE FORMAT
-// PROFILE: small, hostile (names), deep, or a number of tree nodes to make up.
+// PROFILE: small, hostile (names), deep, events, or a number of tree nodes to make up.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,6 +47,25 @@ static struct synth_profile *deep(void)
 		node = synth_node(b, node, synth_prof_frame(b, module, 0x10 * i, "recurse"));
 	synth_stack(b, node, thread, 0, 1);
 	synth_sample(b, node, thread, 0, 1000);
+	return b;
+}
+
+/** Two events, a JIT's frame, a stack that was cut off, threads of one name together. */
+static struct synth_profile *events(void)
+{
+	struct synth_profile *b = synth_profile_small();
+	uint32_t merged = synth_prof_thread(b, 0, 0, "pool"), cut, jit;
+	synth_event(b, "page-faults:u")->frequency = 0;
+	cut = synth_prof_frame(b, FW_NO_MODULE, 0, NULL);
+	b->frames[cut].truncated = true;
+	jit = synth_prof_frame(b, FW_NO_MODULE, 0x500010, "LazyCompile:*f a.js:1");
+	b->frames[jit].jit = true;
+	uint32_t node = synth_node(b, synth_node(b, 0, cut), jit);
+	synth_stack(b, node, merged, 1, 7);
+	synth_stack(b, 1, 0, 1, 2);
+	for (uint64_t i = 0; i < 9; i++)
+		synth_sample(b, i < 7 ? node : 1, i < 7 ? merged : 0, 1,
+			     b->samples[5].time + 1000 * i);
 	return b;
 }
 
@@ -110,6 +129,8 @@ static struct synth_profile *make(const char *name)
 		return synth_profile_small();
 	if (strcmp(name, "hostile") == 0)
 		return hostile();
+	if (strcmp(name, "events") == 0)
+		return events();
 	return strcmp(name, "deep") == 0 ? deep() : made_up((uint32_t)strtoul(name, NULL, 10));
 }
 
@@ -163,7 +184,7 @@ int main(int argc, char **argv)
 	struct fw_out out;
 	struct fw_error err;
 	if (argc != 3) {
-		fprintf(stderr, "usage: print_profile small|hostile|deep|NODES FORMAT\n");
+		fprintf(stderr, "usage: print_profile small|hostile|deep|events|NODES FORMAT\n");
 		return 2;
 	}
 	static struct synth_profile *b;		// static: what it points to is not lost at exit
