@@ -65,11 +65,13 @@ enum fw_sample_mode { FW_MODE_UNKNOWN, FW_MODE_KERNEL, FW_MODE_USER, FW_MODE_HYP
 
 /** One sample, decoded. Pointers view the batch. */
 struct fw_sample {
-	uint64_t index, time;		// nanoseconds; 0 without time
+	uint64_t index;
+	uint64_t time;			// nanoseconds; in a recording without times (have_time)
+					// the index, so that mappings are found by it
 	uint32_t pid, tid;
 	uint32_t cpu;			// UINT32_MAX: not recorded
 	uint32_t event;			// index into events
-	uint64_t period;		// weight; 1 where not recorded
+	uint64_t period;		// weight; where not recorded the event's fixed period or 1
 	uint64_t ip;			// as recorded; may differ from the registers' pc
 	enum fw_sample_mode mode;
 	enum fw_sample_abi abi;		// NONE: no user registers
@@ -78,8 +80,8 @@ struct fw_sample {
 	const uint8_t *stack;		// from the stack pointer up; NULL: none
 	uint32_t stack_size;		// valid bytes (dyn_size)
 	uint32_t stack_asked;		// bytes copied, stale ones included
-	// callchain without its markers: kernel part (innermost first), then user part
-	const uint8_t *chain;		// num_kernel + num_user unaligned u64s with markers between
+	// callchain, innermost first; markers (from (uint64_t)-4095 on) say whose frames follow
+	const uint8_t *chain;		// unaligned words: fw_sample_chain()
 	uint32_t chain_words;		// all words, markers included
 };
 

@@ -46,6 +46,8 @@ struct name { uint64_t from; uint32_t name; };
 
 struct thread { FW_VEC(struct name) names; };
 
+struct dso { struct fw_dso dso; bool seen; };	// seen: handed out, so it stays as it is
+
 /** Numbers (pids, tids) to indexes; open addressing. */
 struct index { uint64_t *slots; uint32_t mask, count; };
 
@@ -53,7 +55,9 @@ struct fw_spaces {
 	pthread_mutex_t lock;
 	struct fw_arena arena;
 	struct fw_intern dso_keys, name_keys;
-	FW_VEC(struct fw_dso *) dsos;
+	FW_VEC(struct dso *) dsos;
+	struct fw_intern id_paths;	// files whose build id is known by path
+	FW_VEC(struct fw_ident) path_ids;
 	FW_VEC(struct fw_str) names;
 	FW_VEC(struct event) queue;
 	FW_VEC(struct process) processes;
@@ -76,6 +80,7 @@ enum fw_code fw_spaces_create(struct fw_spaces **ret)
 	fw_arena_init(&s->arena, 0);
 	fw_intern_init(&s->dso_keys);
 	fw_intern_init(&s->name_keys);
+	fw_intern_init(&s->id_paths);
 	s->known = UINT64_MAX;
 	s->budget.left = FW_MAX_VIEW_MAPS;
 	*ret = s;
@@ -103,6 +108,8 @@ void fw_spaces_destroy(struct fw_spaces *s)
 	free(s->by_tid.slots);
 	fw_intern_deinit(&s->dso_keys);
 	fw_intern_deinit(&s->name_keys);
+	fw_intern_deinit(&s->id_paths);
+	fw_vec_deinit(&s->path_ids);
 	fw_arena_deinit(&s->arena);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -198,7 +205,7 @@ static bool replay_map(struct fw_spaces *s, const struct event *ev)
 	if (!p)
 		return false;
 	struct epoch *e = current(p);
-	bool jit = s->dsos.data[ev->map.dso]->kind == FW_DSO_ANON;
+	bool jit = s->dsos.data[ev->map.dso]->dso.kind == FW_DSO_ANON;
 	enum fw_maps_change change = fw_maps_change(e->maps, &ev->map, jit);
 	if (change == FW_MAPS_SAME)
 		return true;
@@ -513,15 +520,18 @@ static enum fw_dso_kind kind_of(struct fw_str path)
 static bool add_dso(struct fw_spaces *s, struct fw_str path, bool deleted,
 		    const struct fw_ident *build_id)
 {
-	struct fw_dso *d = fw_arena_alloc(&s->arena, sizeof(*d));
+	struct dso *d = fw_arena_alloc(&s->arena, sizeof(*d));
 	if (!d)
 		return false;
-	*d = (struct fw_dso){ .number = (uint32_t)s->dsos.count, .kind = kind_of(path),
-			      .deleted = deleted };
-	d->path = (struct fw_str){ fw_arena_strndup(&s->arena, path.s, path.n), path.n };
-	if (build_id)
-		d->build_id = *build_id;
-	return d->path.s && fw_vec_push(&s->dsos, d);
+	*d = (struct dso){ { .number = (uint32_t)s->dsos.count, .kind = kind_of(path),
+			     .deleted = deleted }, false };
+	d->dso.path = (struct fw_str){ fw_arena_strndup(&s->arena, path.s, path.n), path.n };
+	uint32_t known = fw_intern_find(&s->id_paths, path.s, path.n);
+	if (build_id && build_id->n)
+		d->dso.build_id = *build_id;
+	else if (known < s->path_ids.count)
+		d->dso.build_id = s->path_ids.data[known];
+	return d->dso.path.s && fw_vec_push(&s->dsos, d);
 }
 
 static bool take_deleted(struct fw_str *path)
@@ -567,12 +577,21 @@ enum fw_code fw_spaces_dso(struct fw_spaces *s, struct fw_str path, const struct
 
 void fw_spaces_identify(struct fw_spaces *s, struct fw_str path, const struct fw_ident *build_id)
 {
+	uint32_t number;
 	take_deleted(&path);
+	if (path.n > FW_MAX_NAME)
+		path.n = FW_MAX_NAME;
 	pthread_mutex_lock(&s->lock);
-	for (size_t i = 0; i < s->dsos.count; i++) {
-		struct fw_dso *d = s->dsos.data[i];
-		if (d->path.n == path.n && memcmp(d->path.s, path.s, path.n) == 0 && !d->build_id.n)
-			d->build_id = *build_id;
+	bool is_new = s->path_ids.count < FW_MAX_DSOS &&
+		      fw_intern_add(&s->id_paths, path.s, path.n, &number) == FW_OK &&
+		      number == s->path_ids.count;
+	if (is_new && !fw_vec_push(&s->path_ids, *build_id))
+		is_new = false;
+	for (size_t i = 0; is_new && i < s->dsos.count; i++) {
+		struct dso *d = s->dsos.data[i];
+		if (!d->seen && !d->dso.build_id.n && d->dso.path.n == path.n &&
+		    memcmp(d->dso.path.s, path.s, path.n) == 0)
+			d->dso.build_id = *build_id;
 	}
 	pthread_mutex_unlock(&s->lock);
 }
@@ -590,7 +609,9 @@ const struct fw_dso *fw_spaces_dso_at(const struct fw_spaces *s, uint32_t number
 {
 	struct fw_spaces *locked = (struct fw_spaces *)s;
 	pthread_mutex_lock(&locked->lock);
-	const struct fw_dso *d = number < s->dsos.count ? s->dsos.data[number] : NULL;
+	struct dso *d = number < s->dsos.count ? s->dsos.data[number] : NULL;
+	if (d)
+		d->seen = true;
 	pthread_mutex_unlock(&locked->lock);
-	return d;
+	return d ? &d->dso : NULL;
 }

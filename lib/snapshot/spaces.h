@@ -64,7 +64,8 @@ void fw_spaces_destroy(struct fw_spaces *s);
 /** Number of the DSO; strings are copied. FW_LIMIT (FW_MAX_DSOS), FW_NO_MEMORY. */
 FW_MUST_CHECK enum fw_code fw_spaces_dso(struct fw_spaces *s, struct fw_str path,
 					 const struct fw_ident *build_id, uint32_t *ret);
-/** A build id that became known later (the header's list), for every DSO of that path without one. */
+/** The build id of a path (the header's list), for every DSO of it without one, now and later;
+ *  the first for a path counts. DSOs that fw_spaces_dso_at() has given out stay as they are. */
 void fw_spaces_identify(struct fw_spaces *s, struct fw_str path, const struct fw_ident *build_id);
 
 // Events. FW_LIMIT past FW_MAX_MAPPINGS of a recording or FW_MAX_PROCESSES; FW_NO_MEMORY.
