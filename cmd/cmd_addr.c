@@ -100,14 +100,7 @@ static void answer(struct addr *a, const char *text)
 		a->failed = true;
 		return;
 	}
-	const struct fw_image *image = NULL;
-	uint64_t offset = address - a->file->image->base;
-	if (address >= a->file->image->base && offset <= UINT32_MAX)
-		image = fw_symbol_names(a->file, (uint32_t)offset);
-	a->answer.known = false;
-	a->answer.count = 0;
-	if (image != NULL)
-		fw_frames_at(image, address, &a->answer);
+	fw_frames_at(a->file, address, &a->answer);
 	if (a->format == FW_FORMAT_TEXT) {
 		put_text(a, address);
 	} else if (a->format == FW_FORMAT_JSON) {
@@ -139,9 +132,10 @@ struct offsets { FW_VEC(uint32_t) list; };
 
 static void add_offset(const struct addr *a, struct offsets *o, struct fw_str text)
 {
-	uint64_t address, base = a->file->image->base;
-	if (parse_address(text, &address) && address >= base && address - base <= UINT32_MAX)
-		(void)fw_vec_push(&o->list, (uint32_t)(address - base));
+	uint64_t address;
+	uint32_t offset;
+	if (parse_address(text, &address) && fw_offset_in(a->file, address, &offset))
+		(void)fw_vec_push(&o->list, offset);
 }
 
 /** What is known to be asked is asked of a lazy module at once. */

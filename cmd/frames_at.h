@@ -2,7 +2,7 @@
 #define FW_CMD_FRAMES_AT_H
 
 #include "lib/base/limits.h"
-#include "lib/image/image.h"
+#include "symfiles/symbols.h"
 
 /** A function that is at work at an address, inlined into the next one. */
 struct fw_frame_at {
@@ -23,7 +23,10 @@ struct fw_answer_at {
 	struct fw_frame_at frames[FW_FRAMES_AT];	// innermost first
 };
 
-/** Look up a link-time address. */
-void fw_frames_at(const struct fw_image *image, uint64_t address, struct fw_answer_at *ret);
+/** Look up a link-time address in a loaded file. */
+void fw_frames_at(const struct fw_symbol_file *file, uint64_t address, struct fw_answer_at *ret);
+
+/** Offset that an address has in the file's module; false: none. */
+bool fw_offset_in(const struct fw_symbol_file *file, uint64_t address, uint32_t *ret);
 
 #endif

@@ -20,7 +20,7 @@ struct addr2line {
 	bool addresses, functions, inlines, pretty, basenames, demangle;
 	uint64_t section_start;
 	unsigned digits;
-	const struct fw_image *image;
+	const struct fw_symbol_file *file;
 	struct fw_answer_at answer;
 	struct fw_out *out;
 };
@@ -76,7 +76,7 @@ static void answer(struct addr2line *a, const char *text)
 		fw_out_hex(out, address, a->digits);
 		fw_out_cstr(out, a->pretty ? ": " : "\n");
 	}
-	fw_frames_at(a->image, address + a->section_start, r);
+	fw_frames_at(a->file, address + a->section_start, r);
 	if (!r->known) {
 		if (a->functions)
 			fw_out_cstr(out, a->pretty ? "?? " : "??\n");
@@ -171,13 +171,13 @@ static bool open_exe(struct addr2line *a, struct fw_symbols *symbols)
 			S_ISDIR(st.st_mode) ? "a directory" : "not an ordinary file");
 		return false;
 	}
-	enum fw_code code = fw_symbols_open_file(symbols, a->exe, &a->image, &err);
+	enum fw_code code = fw_symbols_open_names(symbols, a->exe, &a->file, &err);
 	if (code != FW_OK) {
 		fprintf(stderr, "%s: %s: %s\n", a->name, a->exe,
 			code == FW_UNSUPPORTED ? "file format not recognized" : err.message);
 		return false;
 	}
-	a->digits = fw_cpu_get(a->image->cpu)->word_size * 2;
+	a->digits = fw_cpu_get(a->file->image->cpu)->word_size * 2;
 	if (a->section) {
 		struct fw_elf *elf = NULL;
 		struct fw_bytes bytes;
@@ -250,6 +250,20 @@ static bool expand(int *argc, char ***argv)
 	return true;
 }
 
+/** What is asked on the command line is asked of a lazily read file at once. */
+static void ask_ahead(const struct addr2line *a, int argc, char **argv)
+{
+	FW_VEC(uint32_t) offsets = { 0 };
+	uint32_t offset;
+	if (a->file->lazy == NULL)
+		return;
+	for (int i = 0; i < argc; i++)
+		if (fw_offset_in(a->file, strtoull(argv[i], NULL, 16) + a->section_start, &offset))
+			(void)fw_vec_push(&offsets, offset);
+	fw_lazy_prefetch(a->file->lazy, offsets.data, offsets.count);
+	fw_vec_deinit(&offsets);
+}
+
 static int run(struct addr2line *a, int argc, char **argv, struct fw_symbols *symbols)
 {
 	struct fw_line_input in = { 0 };
@@ -258,6 +272,7 @@ static int run(struct addr2line *a, int argc, char **argv, struct fw_symbols *sy
 	if (!open_exe(a, symbols) || !fw_output_open(&o, NULL))
 		return FW_EXIT_UNUSABLE;
 	a->out = &o.out;
+	ask_ahead(a, argc, argv);
 	for (int i = 0; i < argc; i++)
 		answer(a, argv[i]);
 	while (argc == 0 && fw_line_input_next(&in, a->out, &line))

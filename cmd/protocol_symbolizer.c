@@ -92,19 +92,19 @@ static void put_json(struct symbolizer *s, struct fw_json *j, const char *module
 /** Answer one query; @p j NULL: a JSON document of its own where JSON is the style. */
 static void answer(struct symbolizer *s, const char *module, uint64_t address, struct fw_json *j)
 {
-	const struct fw_image *image;
+	const struct fw_symbol_file *file;
 	struct fw_answer_at *a = &s->answer;
 	struct fw_error err;
 	struct stat st;
 	const char *error = NULL;
 	if (stat(module, &st) != 0)
 		error = "No such file or directory";
-	else if (fw_symbols_open_file(s->symbols, module, &image, &err) != FW_OK)
+	else if (fw_symbols_open_names(s->symbols, module, &file, &err) != FW_OK)
 		error = err.message;
 	a->known = false;
 	a->count = 0;
 	if (error == NULL)
-		fw_frames_at(image, address, a);
+		fw_frames_at(file, address, a);
 	if (a->count == 0)	// a query always has an answer
 		a->frames[a->count++] = (struct fw_frame_at){ .have_line = false };
 	if (!s->inlines) {
