@@ -165,8 +165,9 @@ START_TEST(several_events)
 {
 	struct synth_profile *b = synth_profile_small();
 	struct fw_out out;
+	synth_event(b, "dummy:HG");		// has no samples, gets no values
 	synth_event(b, "page-faults")->frequency = 0;
-	synth_stack(b, 1, 0, 1, 9);
+	synth_stack(b, 1, 0, 2, 9);
 	b->stacks[3].weight = 81;
 	struct reader p = encode(b, &out);
 	static const char *const types[][2] = {

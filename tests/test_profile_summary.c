@@ -24,6 +24,7 @@ START_TEST(nothing_to_complain_of)
 {
 	struct synth_profile *b = synth_profile_small();
 	b->p.trusts[FW_TRUST_CONTEXT] = 5;
+	synth_event(b, "dummy:HG")->config = 9;		// PERF_COUNT_SW_DUMMY
 	b->p.trusts[FW_TRUST_CFI] = 6;
 	b->p.trusts[FW_TRUST_PREWALKED] = 1;
 	b->modules[0].samples = 6;

@@ -35,7 +35,8 @@ struct pprof {
 	struct fw_out message, part, scratch, utf8;	// nested messages, inside out
 	struct fw_intern strings, functions;		// a function: its name's and file's numbers
 	struct extent *extents;				// by module
-	bool many;					// several events
+	bool *used;					// by event: samples are of it
+	bool many;					// several of them
 };
 
 static void varint(struct fw_out *o, uint64_t v)
@@ -131,21 +132,25 @@ static void weight_type(struct pprof *w, unsigned field, uint32_t i)
 	value_type(w, field, string(w, name), cstring(w, clock ? "nanoseconds" : "count"));
 }
 
-static uint32_t num_events(const struct pprof *w)
+/** Events that have samples, in their order; recordings also hold some for bookkeeping. */
+static uint32_t next_event(const struct pprof *w, uint32_t i)
 {
-	return w->many ? w->p->recording->num_events : 1;
+	while (i < w->p->recording->num_events && !w->used[i])
+		i++;
+	return i;
 }
 
 static uint32_t first_event(const struct pprof *w)
 {
-	return !w->many && w->p->num_stacks ? w->p->stacks[0].event : 0;
+	uint32_t first = next_event(w, 0);
+	return first < w->p->recording->num_events ? first : 0;
 }
 
 /** Two values an event: the number of samples and the sum of their periods. */
 static void write_types(struct pprof *w)
 {
-	for (uint32_t i = 0; i < num_events(w); i++) {
-		uint32_t e = first_event(w) + i;
+	uint32_t e = first_event(w);
+	do {
 		w->scratch.count = 0;
 		if (w->many) {
 			fw_out_str(&w->scratch, fw_profile_event_name(w->p, e));
@@ -156,7 +161,8 @@ static void write_types(struct pprof *w)
 			   string(w, (struct fw_str){ w->scratch.data, w->scratch.count }),
 			   cstring(w, "count"));
 		weight_type(w, PROFILE_SAMPLE_TYPE, e);
-	}
+		e = next_event(w, e + 1);
+	} while (e < w->p->recording->num_events);
 }
 
 static void write_period(struct pprof *w)
@@ -283,11 +289,12 @@ static void write_sample(struct pprof *w, const struct fw_profile_stack *s)
 		varint(&w->part, w->p->nodes[at].frame + UINT64_C(1));
 	if (w->part.count)
 		nest(&w->message, SAMPLE_LOCATION, &w->part);
-	for (uint32_t i = 0; i < num_events(w); i++) {
-		bool here = !w->many || i == s->event;
-		varint(&w->part, here ? s->samples : 0);
-		varint(&w->part, here ? s->weight : 0);
-	}
+	uint32_t e = first_event(w);
+	do {
+		varint(&w->part, e == s->event ? s->samples : 0);
+		varint(&w->part, e == s->event ? s->weight : 0);
+		e = next_event(w, e + 1);
+	} while (e < w->p->recording->num_events);
 	nest(&w->message, SAMPLE_VALUE, &w->part);
 	if (t->name.n)
 		label(w, "comm", string(w, t->name), 0);
@@ -345,11 +352,17 @@ void fw_profile_write_pprof(const struct fw_profile *p, struct fw_out *out)
 	fw_intern_init(&w.functions);
 	if (!fw_alloc_should_fail())
 		w.extents = calloc(p->num_modules + (size_t)1, sizeof(*w.extents));
-	if (w.extents)
+	if (!fw_alloc_should_fail())
+		w.used = calloc(p->recording->num_events + (size_t)1, sizeof(*w.used));
+	for (uint32_t i = 0; w.used && i < p->num_stacks; i++)
+		if (p->stacks[i].event < p->recording->num_events)
+			w.used[p->stacks[i].event] = true;
+	if (w.extents && w.used)
 		write_profile(&w);
 	else
 		fw_out_fail(out, ENOMEM);
 	free(w.extents);
+	free(w.used);
 	fw_intern_deinit(&w.strings);
 	fw_intern_deinit(&w.functions);
 	for (unsigned i = 0; i < sizeof(buffers) / sizeof(*buffers); i++)

@@ -5,6 +5,8 @@
 
 #include "lib/report/profile_summary.h"
 
+enum { TYPE_SOFTWARE = 1, SW_DUMMY = 9 };	// linux/perf_event.h: PERF_TYPE_, PERF_COUNT_
+
 /** 1234567 as "1,234,567". */
 static void count(struct fw_out *o, uint64_t v)
 {
@@ -46,9 +48,13 @@ static void safe(struct fw_out *o, struct fw_str s)
 static void write_events(const struct fw_profile *p, struct fw_out *o)
 {
 	const struct fw_recording *r = p->recording;
+	const char *title = "events:    ";
 	for (uint32_t i = 0; i < r->num_events; i++) {
 		const struct fw_event_info *e = &r->events[i];
-		fw_out_cstr(o, i ? "           " : "events:    ");
+		if (e->type == TYPE_SOFTWARE && e->config == SW_DUMMY)
+			continue;	// perf's own, for maps and names: it has no samples
+		fw_out_cstr(o, title);
+		title = "           ";
 		safe(o, e->name);
 		if (e->frequency) {
 			fw_out_lit(o, ", ");
