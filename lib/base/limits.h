@@ -73,6 +73,7 @@ enum {
 	FW_MAX_WALK_SECONDS = 20,	// of one thread
 	FW_MAX_REPORT_SECONDS = 120,	// of all threads, symbols read on the way included
 	FW_ENTRY_SIZE = 64,		// bytes of a _start whose end no symbol tells
+	FW_MAX_PROLOGUE = 8192,		// bytes of a function without rules that are decoded
 	FW_MAX_STACK_SWITCHES = 64,	// signals from one stack to another in one walk
 	FW_SCAN_WORDS = 40,
 	FW_SCAN_WORDS_CONTEXT = 160,	// out of the context frame

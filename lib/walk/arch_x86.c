@@ -77,6 +77,7 @@ static bool is_trampoline(const uint8_t *code, unsigned n)
 const struct fw_walk_arch fw_walk_arch_x86 = {
 	.frame_pointer = frame_pointer,
 	.leaf = leaf,
+	.prologue = fw_x86_prologue,
 	.scanned = scanned,
 	.call_before = fw_x86_call_before,
 	.call_target = fw_x86_call_target,

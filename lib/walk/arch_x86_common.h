@@ -24,4 +24,11 @@ bool fw_x86_leaf(struct fw_walker *w, bool wild, bool any_function, struct fw_ca
 /** A PLT entry: [endbr] [bnd] jmp *table, or push; jmp. */
 bool fw_x86_is_stub(const uint8_t *code, unsigned n);
 
+/**
+ * The caller by the function's own instructions (prologue_x86.c), for code without unwind
+ * rules: only where all on the way is understood and a call stands before the
+ * return address.
+ */
+bool fw_x86_prologue(struct fw_walker *w, struct fw_caller *ret);
+
 #endif

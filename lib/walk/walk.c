@@ -202,6 +202,8 @@ static enum fw_stop step_without_rule(struct fw_walker *w)
 		if (w->arch->leaf(w, wild, &caller))
 			return fw_walk_accept(w, &caller);
 	}
+	if (w->arch->prologue != NULL && w->arch->prologue(w, &caller))
+		return fw_walk_accept(w, &caller);
 	if (w->arch->frame_pointer(w, &caller, &end))
 		return fw_walk_accept(w, &caller);
 	if (end)

@@ -98,6 +98,8 @@ struct fw_walk_arch {
 	/** The return address is still in a register or on top of the stack:
 	 *  context frames in a function without a frame, or at a wild pc. */
 	bool (*leaf)(struct fw_walker *w, bool wild, struct fw_caller *ret);
+	/** By the instructions of the frame's function; NULL: not for this CPU. */
+	bool (*prologue)(struct fw_walker *w, struct fw_caller *ret);
 	/** After the scan found `value` at `slot`: which other registers survive. */
 	void (*scanned)(struct fw_walker *w, uint64_t slot, struct fw_regs *regs);
 	/** Do the bytes before a return address end in a call? @p code holds the
