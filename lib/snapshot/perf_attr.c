@@ -219,6 +219,9 @@ enum fw_code perf_settle(struct perf *p, struct fw_error *err)
 	r->cpu = perf_cpu(r->arch, mask);
 	for (size_t i = 0; i < p->attrs.count; i++)
 		perf_map_registers(&p->attrs.data[i], r->cpu);
+	// The idle task is in no list of tasks; perf gives it this name as well.
+	if (fw_spaces_comm(r->spaces, 0, 0, 0, FW_STR("swapper"), false) != FW_OK)
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory for a recording");
 	r->events = p->events.data;
 	r->num_events = (uint32_t)p->events.count;
 	return FW_OK;

@@ -53,6 +53,15 @@ static bool skip_branches(const struct perf *p, const struct perf_attr *a, struc
 	return take_array(r, nr, a->branch_type & COUNTERS ? 32 : 24);
 }
 
+static bool all_minus_one(const struct fw_regs *regs, uint64_t which)
+{
+	for (; which; which &= which - 1) {
+		if (regs->v[__builtin_ctzll(which)] != UINT64_MAX)
+			return false;
+	}
+	return true;
+}
+
 static bool take_registers(const struct perf *p, const struct perf_attr *a, struct rest *r,
 			   struct fw_sample *ret)
 {
@@ -74,13 +83,9 @@ static bool take_registers(const struct perf *p, const struct perf_attr *a, stru
 		ret->regs.v[slot] = perf_u64(p, v) & mask;
 		valid |= UINT64_C(1) << slot;
 	}
-	if (ret->mode == FW_MODE_KERNEL && abi == FW_ABI_64 && valid & a->minus_one) {
-		for (uint64_t left = valid & a->minus_one; left; left &= left - 1) {
-			unsigned slot = (unsigned)__builtin_ctzll(left);
-			if (ret->regs.v[slot] == UINT64_MAX)
-				valid &= ~(UINT64_C(1) << slot);
-		}
-	}
+	bool may_be_nmi = ret->mode == FW_MODE_KERNEL && abi == FW_ABI_64;
+	if (may_be_nmi && all_minus_one(&ret->regs, valid & a->minus_one))
+		valid &= ~a->minus_one;
 	ret->regs.valid = valid;
 	return true;
 }

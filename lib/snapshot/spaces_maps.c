@@ -97,6 +97,8 @@ static uint32_t pieces(const struct fw_maps *m, uint32_t lo, uint32_t hi,
 static bool prepare(struct fw_maps **m, uint32_t need, struct fw_maps_budget *budget)
 {
 	struct fw_maps *old = *m;
+	if (old && need < old->count)
+		need = old->count;	// what is there has to fit until it is replaced
 	if (old && old->refs == 1 && need <= old->capacity)
 		return true;
 	uint32_t capacity = old && old->refs == 1 ? 2 * old->capacity : 16;
