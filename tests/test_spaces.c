@@ -24,7 +24,8 @@ static void teardown(void)
 static uint32_t dso(const char *path)
 {
 	uint32_t n;
-	ck_assert_int_eq(fw_spaces_dso(spaces, (struct fw_str){ path, strlen(path) }, NULL, &n), FW_OK);
+	struct fw_str s = { path, strlen(path) };
+	ck_assert_int_eq(fw_spaces_dso(spaces, s, NULL, &n), FW_OK);
 	return n;
 }
 
@@ -231,7 +232,7 @@ START_TEST(files_by_path_and_build_id)
 	fw_spaces_identify(spaces, FW_STR("/lib/b"), &id);
 	ck_assert_str_eq(fw_spaces_dso_at(spaces, with)->build_id.text, "05060708");
 	ck_assert_str_eq(fw_spaces_dso_at(spaces, plain)->build_id.text, "01020304");
-	ck_assert_uint_eq(fw_spaces_dso_at(spaces, gone)->build_id.n, 0);	// it was seen before
+	ck_assert_uint_eq(fw_spaces_dso_at(spaces, gone)->build_id.n, 0);	// seen before
 	ck_assert_str_eq(fw_spaces_dso_at(spaces, dso("/lib/b"))->build_id.text, "01020304");
 	ck_assert_uint_eq(fw_spaces_num_dsos(spaces), 4);
 }

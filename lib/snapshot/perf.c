@@ -164,8 +164,8 @@ static enum fw_code read_attrs(struct perf *p, const struct fw_bytes *f, struct 
 		if (!length)
 			continue;
 		if (!fw_bytes_range(f, offset, length, &ids))
-			return fw_fail(err, FW_MALFORMED, NULL, "the ids of event %u leave the file",
-				       event);
+			return fw_fail(err, FW_MALFORMED, NULL, "the ids of event %u leave "
+				       "the file", event);
 		code = perf_add_ids(p, event, ids.data, length / 8, err);
 		if (code != FW_OK)
 			return code;
@@ -207,10 +207,11 @@ static void check_end(struct perf *p, const struct perf_part *part, uint64_t pos
 		return;
 	snprintf(place, sizeof(place), "data 0x%llx", (unsigned long long)pos);
 	uint64_t left = part->size - pos;
-	bool broken = left >= PERF_HEADER && perf_u32(p, part->data + pos) < PERF_RECORD_SIMPLEPERF &&
-		      perf_u16(p, part->data + pos + 6) < PERF_HEADER;
-	fw_recording_note(p->r, place, broken ? "a record without a size; %llu bytes are not read"
-					      : "ends in the middle of a record; %llu bytes are not read",
+	const uint8_t *at = part->data + pos;
+	bool broken = left >= PERF_HEADER && perf_u32(p, at) < PERF_RECORD_SIMPLEPERF &&
+		      perf_u16(p, at + 6) < PERF_HEADER;
+	fw_recording_note(p->r, place, "%s; %llu bytes are not read",
+			  broken ? "a record without a size" : "ends in the middle of a record",
 			  (unsigned long long)left);
 }
 
@@ -272,14 +273,16 @@ static enum fw_code read_header(struct perf *p, const struct fw_bytes *f, uint64
 	enum fw_code code = read_attrs(p, f, err);
 	if (code != FW_OK)
 		return code;
-	uint64_t at = perf_u64(p, f->data + HEADER_DATA), size = perf_u64(p, f->data + HEADER_DATA + 8);
+	uint64_t at = perf_u64(p, f->data + HEADER_DATA);
+	uint64_t size = perf_u64(p, f->data + HEADER_DATA + 8);
 	if (at > f->size)
 		return fw_fail(err, FW_MALFORMED, "offset 0x28", "the data leave the file");
 	p->r->killed = size == 0;
 	if (p->r->killed) {
 		size = f->size - at;
 		if (size)
-			fw_recording_note(p->r, "recording", "the recorder did not finish the file");
+			fw_recording_note(p->r, "recording",
+					  "the recorder did not finish the file");
 	} else if (size > f->size - at) {
 		fw_recording_note(p->r, "data", "%llu of %llu bytes are missing",
 				  (unsigned long long)(size - (f->size - at)),
@@ -365,7 +368,8 @@ enum fw_code fw_perf_open_pipe(int fd, const uint8_t head[16], struct fw_recordi
 	enum fw_code code;
 	if (!memcmp(head, "PERFFILE", 8) || perf_u64(p, head + HEADER_SIZE) != PIPE_HEADER) {
 		code = fw_fail(err, FW_UNSUPPORTED, "offset 0x8",
-			       "a perf.data file through a pipe: give its name, or record with -o -");
+			       "a perf.data file through a pipe: give its name, or record "
+			       "with -o -");
 	} else {
 		p->r->piped = true;
 		p->streamed = true;

@@ -119,8 +119,8 @@ static bool read_meta_info(struct perf *p, struct cursor *c)
 			const char *end = memchr(value, '\n', n);
 			size_t line = end ? (size_t)(end - value) : n;
 			const char *comma = memchr(value, ',', line);
-			perf_name_event(p, i, (struct fw_str){ value, comma ? (size_t)(comma - value)
-									    : line });
+			struct fw_str name = { value, comma ? (size_t)(comma - value) : line };
+			perf_name_event(p, i, name);
 			n -= end ? line + 1 : n;
 			value += line + 1;
 		}

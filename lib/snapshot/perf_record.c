@@ -260,7 +260,8 @@ void perf_record(struct perf *p, const uint8_t *record, uint64_t size, bool feed
 	if (good)
 		good = count(p, type, &b);
 	if (!good) {
-		snprintf(what, sizeof(what), "one of type %u has only %u bytes", type, (unsigned)size);
+		snprintf(what, sizeof(what), "one of type %u has only %u bytes", type,
+			 (unsigned)size);
 		perf_bad(p, what);
 		return;
 	}

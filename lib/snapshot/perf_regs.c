@@ -33,7 +33,8 @@ static const uint8_t riscv64[] = {
 const struct fw_cpu *perf_cpu(struct fw_str arch, uint64_t regs_user)
 {
 	static const struct { const char *name; enum fw_cpu_id id; } names[] = {
-		{ "x86_64", FW_CPU_AMD64 }, { "aarch64", FW_CPU_ARM64 }, { "riscv64", FW_CPU_RISCV64 },
+		{ "x86_64", FW_CPU_AMD64 }, { "aarch64", FW_CPU_ARM64 },
+		{ "riscv64", FW_CPU_RISCV64 },
 		{ "i386", FW_CPU_X86 }, { "i486", FW_CPU_X86 }, { "i586", FW_CPU_X86 },
 		{ "i686", FW_CPU_X86 }, { "arm", FW_CPU_ARM }, { "s390x", FW_CPU_S390X },
 		{ "ppc64", FW_CPU_PPC64 }, { "mips64", FW_CPU_MIPS64 }, { "mips", FW_CPU_MIPS },

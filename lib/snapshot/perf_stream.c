@@ -172,7 +172,8 @@ static bool add_sample(struct perf *p, const uint8_t *at, uint32_t size)
 	uint64_t time = s->complete ? 0 : perf_sample_time(p, at, size);
 	if (time > s->current_max && time != UINT64_MAX)
 		s->current_max = time;
-	return fw_vec_push(&s->block->samples, ((struct fw_raw_sample){ at, size, p->next_index++ }));
+	struct fw_raw_sample sample = { at, size, p->next_index++ };
+	return fw_vec_push(&s->block->samples, sample);
 }
 
 /** Records that are whole. False: memory is exhausted. */

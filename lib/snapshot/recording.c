@@ -91,7 +91,8 @@ static enum fw_code open_file(struct fw_file *file, struct fw_recording **ret,
 	else if (fw_perf_sniff(file->data, file->size))
 		code = fw_perf_open(file, ret, err);
 	else
-		code = fw_fail(err, FW_UNSUPPORTED, "offset 0x0", "not a recording of a known format");
+		code = fw_fail(err, FW_UNSUPPORTED, "offset 0x0",
+			       "not a recording of a known format");
 	if (code != FW_OK)
 		fw_file_close(file);
 	return code;
@@ -151,6 +152,7 @@ enum fw_code fw_recording_open(const char *path, int fd, struct fw_recording **r
 	if (code == FW_OK && n == 0)
 		code = fw_fail(err, FW_UNSUPPORTED, NULL, "the file is empty");
 	if (code == FW_OK && !fw_perf_sniff(head, n))
-		code = fw_fail(err, FW_UNSUPPORTED, "offset 0x0", "not a recording of a known format");
+		code = fw_fail(err, FW_UNSUPPORTED, "offset 0x0",
+			       "not a recording of a known format");
 	return code == FW_OK ? fw_perf_open_pipe(fd, head, ret, err) : code;
 }

@@ -497,8 +497,8 @@ static bool contains(struct fw_str s, const char *what)
 static enum fw_dso_kind kind_of(struct fw_str path)
 {
 	static const char *const anonymous[] = {
-		"//anon", "/anon_hugepage", "/memfd:", "/dev/zero", "/dev/ashmem", "/SYSV", "anon_inode:",
-		"[heap]", "[stack", "[anon", "[vsyscall]", "[vectors]", "[uprobes]", "[sigpage]",
+		"//anon", "/anon_hugepage", "/memfd:", "/dev/zero", "/dev/ashmem", "/SYSV",
+		"anon_inode:", "[heap]", "[stack", "[anon", "[vsyscall]", "[vectors]", "[uprobes]", "[sigpage]",
 		"[vvar", "[shmem",
 	};
 	struct fw_str base = fw_base_name(path);

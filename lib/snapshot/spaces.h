@@ -22,7 +22,7 @@ struct fw_spaces;
 
 enum fw_dso_kind {
 	FW_DSO_FILE,		// a path
-	FW_DSO_ANON,		// anonymous or without a usable name: JIT code, "//anon", "[heap]", memfd
+	FW_DSO_ANON,		// anonymous or without a usable name: JIT, "//anon", "[heap]", memfd
 	FW_DSO_VDSO,		// "[vdso]"
 	FW_DSO_KERNEL,		// "[kernel.kallsyms]_text"
 	FW_DSO_KERNEL_MODULE,	// a .ko's path or "[name]"

@@ -26,7 +26,8 @@ const struct fw_mapping *fw_space_find(const struct fw_space_view *view, uint64_
 }
 
 /** The overlapped ones are items[*lo .. *hi). */
-static void overlap(const struct fw_maps *m, const struct fw_mapping *map, uint32_t *lo, uint32_t *hi)
+static void overlap(const struct fw_maps *m, const struct fw_mapping *map, uint32_t *lo,
+		    uint32_t *hi)
 {
 	uint32_t count = m ? m->count : 0;
 	*lo = *hi = m ? fw_maps_lower(m->items, count, map->start) : 0;

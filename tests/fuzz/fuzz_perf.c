@@ -33,7 +33,8 @@ static void use_sample(struct fw_recording *r, const struct fw_sample *s)
 	if (v->pid != s->pid || s->time < v->from || (s->time >= v->to && v->to != UINT64_MAX))
 		fail("a view of another time");
 	for (uint32_t i = 0; i < v->num_maps; i++) {
-		if (v->maps[i].end <= v->maps[i].start || (i && v->maps[i - 1].end > v->maps[i].start))
+		const struct fw_mapping *m = &v->maps[i];
+		if (m->end <= m->start || (i && m[-1].end > m->start))
 			fail("mappings out of order");
 		if (!fw_spaces_dso_at(r->spaces, v->maps[i].dso))
 			fail("a mapping without a file");

@@ -51,8 +51,8 @@ static void print_end(struct fw_recording *r)
 		printf("# %s: %s\n", r->notes[i].place, r->notes[i].message);
 	for (uint32_t i = 0; i < fw_spaces_num_dsos(r->spaces); i++) {
 		const struct fw_dso *d = fw_spaces_dso_at(r->spaces, i);
-		printf("# dso %u kind %d %s %.*s%s\n", i, d->kind, d->build_id.n ? d->build_id.text : "-",
-		       (int)d->path.n, d->path.s, d->deleted ? " deleted" : "");
+		printf("# dso %u kind %d %s %.*s%s\n", i, d->kind,
+		       d->build_id.n ? d->build_id.text : "-", (int)d->path.n, d->path.s, d->deleted ? " deleted" : "");
 	}
 }
 
@@ -64,7 +64,8 @@ int main(int argc, char **argv)
 	static struct fw_sample s;
 	bool quiet = argc > 2 && !strcmp(argv[2], "quiet");
 	uint64_t bad = 0, sum = 0;
-	if (fw_recording_open(strcmp(argv[1], "-") ? argv[1] : NULL, STDIN_FILENO, &r, &err) != FW_OK) {
+	const char *path = argc > 1 && strcmp(argv[1], "-") ? argv[1] : NULL;
+	if (fw_recording_open(path, STDIN_FILENO, &r, &err) != FW_OK) {
 		printf("%s: %s\n", err.place, err.message);
 		return 1;
 	}
