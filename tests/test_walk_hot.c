@@ -186,6 +186,67 @@ START_TEST(captures_walk_alike)
 }
 END_TEST
 
+/** As a sample of @p size bytes of stack; false: the thread has none. */
+static bool sample_of(const struct fw_snapshot *s, uint32_t thread, uint64_t size,
+		      struct fw_walk_sample *ret)
+{
+	const struct fw_thread_info *t = &s->threads[thread];
+	uint64_t sp = t->regs.v[s->cpu->sp];
+	const struct fw_segment *stack = fw_memory_find(&s->memory, sp);
+	if (!t->have_context || stack == NULL)
+		return false;
+	uint64_t left = stack->size - (sp - stack->start);
+	*ret = (struct fw_walk_sample){ &t->regs, sp, stack->data + (sp - stack->start),
+					size < left ? size : left, NULL };
+	return true;
+}
+
+START_TEST(samples_in_turns_walk_alike)
+{
+	enum { MAX_SAMPLES = 400 };
+	static const uint64_t sizes[] = { 65536, 0, 8, 5000, 100, 1 << 20, 400, 1000, 15 };
+	struct capture c;
+	struct fw_walk_sample samples[MAX_SAMPLES];
+	struct fw_walk_result *results = calloc(MAX_SAMPLES, sizeof(*results)), one = { 0 };
+	size_t n = 0;
+	ck_assert_ptr_nonnull(results);
+	if (!open_capture(&c, captures[_i])) {
+		free(results);
+		return;
+	}
+	for (unsigned round = 0; round < 3; round++)
+		for (uint32_t thread = 0; thread < c.snapshot->num_threads; thread++)
+			for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+				if (n < MAX_SAMPLES && sample_of(c.snapshot, thread, sizes[i],
+								 &samples[n])) {
+					samples[n].result = &results[n];
+					n++;
+				}
+	struct fw_walker *together = walker_of(&c, false), *alone = walker_of(&c, false);
+	// once with everything unknown, once with all modules met
+	for (unsigned round = 0; round < 2; round++) {
+		ck_assert_int_eq(fw_walk_stacks(together, samples, n), FW_OK);
+		for (size_t i = 0; i < n; i++) {
+			const struct fw_walk_sample *s = &samples[i];
+			ck_assert_int_eq(fw_walk_stack(alone, s->regs, s->stack_start, s->stack,
+						       s->stack_size, &one), FW_OK);
+			ck_assert_uint_eq(one.frames.count, s->result->frames.count);
+			compare_frames(&one, s->result, one.frames.count, captures[_i]);
+			ck_assert_int_eq(one.stop, s->result->stop);
+			ck_assert_str_eq(one.stop_detail, s->result->stop_detail);
+			ck_assert_uint_eq(one.corrupt_module, s->result->corrupt_module);
+		}
+	}
+	for (size_t i = 0; i < MAX_SAMPLES; i++)
+		fw_walk_result_deinit(&results[i]);
+	free(results);
+	fw_walk_result_deinit(&one);
+	fw_walker_destroy(together);
+	fw_walker_destroy(alone);
+	close_capture(&c);
+}
+END_TEST
+
 Suite *walk_hot_suite(void);
 Suite *walk_hot_suite(void)
 {
@@ -198,6 +259,7 @@ Suite *walk_hot_suite(void)
 	add_captures(corpus, "cores/*/breakpad.dmp");
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, captures_walk_alike, 0, num_captures);
+	tcase_add_loop_test(tc, samples_in_turns_walk_alike, 0, num_captures);
 	suite_add_tcase(s, tc);
 	return s;
 }

@@ -1,40 +1,10 @@
-#include "lib/rules/cfi_find.h"
-#include "lib/rules/row_plain.h"
-#include "lib/walk/walker.h"
+#include "lib/walk/hot.h"
 
 /*
  * The short way over frames whose rows are in short form (struct fw_cfi_hot): pc, sp
  * and fp are carried, nothing else is restored. Every check of the long way is made
  * here too; whatever does not pass, or is rare, is left to it.
  */
-
-/**
- * Number of the row in force, and whether its short form may be read: the stretch is a
- * hot one, so that the address lies in the table.
- */
-static inline __attribute__((always_inline))
-bool find_row(const struct fw_stretch *code, uint64_t lookup, uint32_t *ret)
-{
-	const struct fw_image *image = code->image;
-	const uint32_t offset = (uint32_t)(lookup - code->base);
-	if (FW_UNLIKELY(!atomic_load_explicit(&image->cfi_page_ok[offset >> FW_CFI_PAGE_SHIFT],
-					      memory_order_acquire)) &&
-	    !fw_image_cfi_ready(image, offset))
-		return false;
-	*ret = fw_cfi_find_within(&image->cfi, offset);
-	return *ret < image->cfi.num_hot;
-}
-
-/** How many frames there may be before fw_walk_run() has to make room or look at its
- *  limits when it appends the next: at least as many as there are. */
-static size_t frames_limit(const struct fw_walker *w)
-{
-	const struct fw_walk_result *r = w->result;
-	size_t limit = r->frames.capacity - 1, look = r->frames.count | (FW_WALK_LOOK - 1);
-	if (limit > w->options.max_frames - 1)
-		limit = w->options.max_frames - 1;
-	return limit > look ? look : limit;
-}
 
 /**
  * The frame at @p at lies outside of its callee's stretch: is it one? Its stretch, one
@@ -75,14 +45,14 @@ bool walk_hot(struct fw_walker *w, bool word64, enum fw_stop *ret)
 	const uint64_t last = w->memory.size - 8;	// 4 bytes at the very end: the long way
 	const uint8_t *data = w->memory.data;
 	struct fw_frame *at = r->frames.data + here + 1;
-	const struct fw_frame *limit = r->frames.data + frames_limit(w);
+	const struct fw_frame *limit = r->frames.data + fw_hot_limit(w, r);
 	uint64_t lookup = w->frame.lookup, sp = w->frame.sp;
 	uint64_t fp = behind ? w->fp : w->regs.v[fp_reg];
 	bool have_fp = behind ? w->have_fp : fw_regs_has(&w->regs, fp_reg);
 	bool full = false;
 	uint32_t row;
 
-	while (find_row(code, lookup, &row)) {
+	while (fw_hot_row(code, lookup, &row)) {
 		const struct fw_cfi_hot hot = code->image->cfi.hot[row];
 		uint64_t base = sp;
 		if (FW_UNLIKELY(hot.base != FW_HOT_SP)) {

@@ -83,6 +83,7 @@ void fw_walk_forget(struct fw_walker *w)
 {
 	static const struct fw_stretch nowhere = { .module = FW_NO_MODULE };
 	w->num_stretches = w->next_stretch = 0;
+	memset(w->stretches, 0, sizeof(w->stretches));	// samples on their way point there
 	w->code = &nowhere;
 }
 

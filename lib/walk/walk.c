@@ -316,14 +316,19 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 	return apply_row(w, rules, count, &programs);
 }
 
+static enum fw_stop long_step(struct fw_walker *w)
+{
+	enum fw_stop stop = slow_step(w);
+	w->regs_frame = w->result->frames.count;	// of the caller
+	return stop;
+}
+
 __attribute__((noinline, hot)) enum fw_stop fw_walk_step(struct fw_walker *w)
 {
 	enum fw_stop stop = FW_STOP_NONE;
 	if (!w->options.keep_registers && fw_walk_hot(w, &stop))
 		return stop;
-	stop = slow_step(w);
-	w->regs_frame = w->result->frames.count;	// of the caller
-	return stop;
+	return long_step(w);
 }
 
 static void prepare_stack(struct fw_walker *w, const struct fw_thread_info *thread)
@@ -382,11 +387,10 @@ static bool out_of_time(struct timespec *start)
 	return now.tv_sec - start->tv_sec > FW_MAX_WALK_SECONDS;
 }
 
-enum fw_code fw_walk_run(struct fw_walker *w)
+static enum fw_code go_on(struct fw_walker *w)
 {
 	struct fw_walk_result *r = w->result;
 	struct timespec start = { 0 };
-	set_context(w);
 	while (r->stop == FW_STOP_NONE) {
 		if (!fw_vec_reserve(&r->frames, 2) || !fw_vec_push(&r->frames, w->frame) ||
 		    (w->options.keep_registers && !fw_vec_push(&r->regs, w->regs)))
@@ -402,6 +406,18 @@ enum fw_code fw_walk_run(struct fw_walker *w)
 		if (atomic_load(&w->images[w->touched[i]]->corrupt))
 			r->corrupt_module = w->touched[i];
 	return FW_OK;
+}
+
+enum fw_code fw_walk_run(struct fw_walker *w)
+{
+	set_context(w);
+	return go_on(w);
+}
+
+enum fw_code fw_walk_resume(struct fw_walker *w, bool long_way)
+{
+	w->result->stop = long_way ? long_step(w) : fw_walk_step(w);
+	return go_on(w);
 }
 
 enum fw_code fw_walk_thread(struct fw_walker *w, uint32_t index, struct fw_walk_result *r)

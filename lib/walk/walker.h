@@ -151,6 +151,12 @@ void fw_walk_begin(struct fw_walker *w, struct fw_walk_result *result,
 		   const struct fw_memory *memory);
 /** Walk on from the captured registers in w->regs. FW_NO_MEMORY. */
 FW_MUST_CHECK enum fw_code fw_walk_run(struct fw_walker *w);
+/**
+ * Walk on from w->frame, which the short way has reached (w->regs are the first
+ * frame's) and which is the last of the result's frames. @p long_way: it must be left
+ * so. FW_NO_MEMORY.
+ */
+FW_MUST_CHECK enum fw_code fw_walk_resume(struct fw_walker *w, bool long_way);
 /** Stop because the words at the frame's stack pointer are not in the capture. */
 enum fw_stop fw_walk_stop_no_words(struct fw_walker *w);
 

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Instructions (callgrind) and memory of the main jobs against their bars. Every
 # figure is of the program itself, all checks on; what it printed is asserted
-# first. Needs valgrind, and $CORPUS for the inputs. Not a test: figures, no timing.
+# first. Needs valgrind, and $CORPUS for the inputs. Not a test: figures. Nanoseconds are
+# CPU time, the least of seven passes.
 # CEPH=DIR measures names of a large C++ program first, see ceph.py.
 # HUGE=500 also generates a 500 MB symbol file and measures it (minutes, gigabytes).
 set -u
@@ -61,6 +62,19 @@ for n in 100 700; do
 		"$D/deep4_$n.dmp" -s "$D/symbols" --no-cache)"
 done
 say 'step (fw_walk_step), images just compiled' $(((ir_700 - ir_100) / 600)) 120 instructions
+
+# --- samples of a profiler: registers and stack copies, in process (tests/tools/walk_speed) ---
+W=$BUILD/tests/tools/walk_speed
+frames=$((7 * 2 * 64 * 30))	# its passes x (warm + from memory) x samples x depth
+for f in fw_walk_stack fw_walk_stacks; do
+	say "a sample's frame, $f" $(($(ir "$T/out" --toggle-collect=$f -- "$W" 1 200 1) / frames)) 150 instructions
+done
+ns() { sed -n "s/^$1  *\([0-9]*\)\..*/\1/p" "$T/ns"; }
+"$W" 64 200 >"$T/ns"
+say 'a small program, warm' "$(ns warm)" 40 'ns a frame'
+"$W" 256 50000 >"$T/ns"
+say 'a large program, stacks from memory' "$(ns 'from memory')" 1000 'ns a frame'
+say 'the same in turns (fw_walk_stacks)' "$(ns '... in turns')" 60 'ns a frame'
 
 # --- loading, cache write included, and warm ---
 S=$CORPUS/loading/crash-client.sym
