@@ -22,7 +22,7 @@ static void set_sample(struct fw_walker *w, uint64_t start, const uint8_t *stack
 	w->have_stack = true;
 	w->stack_start = start;
 	w->stack_end = start + size;
-	fw_memory_view_init(&w->memory, &w->sample_memory);
+	fw_walk_view(w, &w->sample_memory, &w->sample);
 }
 
 /** Begin a walk of a sample: registers and memory are its own. False: it has ended already. */
@@ -38,8 +38,8 @@ static bool begin(struct fw_walker *w, const struct fw_regs *regs, uint64_t stac
 				       "no registers: the program counter is missing");
 		return false;
 	}
-	w->regs = *regs;
-	w->regs.valid &= (UINT64_C(1) << cpu->num_regs) - 1;
+	memcpy(w->regs.v, regs->v, cpu->num_regs * sizeof(regs->v[0]));
+	w->regs.valid = regs->valid & ((UINT64_C(1) << cpu->num_regs) - 1);
 	if (!fw_regs_has(regs, cpu->sp))
 		w->regs.v[cpu->sp] = 0;
 	set_sample(w, stack_start, stack, stack_size);
@@ -64,8 +64,8 @@ struct lane {
 	const struct fw_walk_sample *sample;
 	const struct fw_stretch *code;
 	uint64_t lookup, sp, fp, cfa;
-	bool have_fp, saves_fp;
-	int16_t saved;			// fp's place - cfa
+	uint64_t saved;			// the caller's fp in `data`; the return address's place: kept
+	bool have_fp;
 	uint64_t start, last;		// of the stack: address, last offset of a word
 	const uint8_t *data;
 	struct fw_frame *at;		// behind the last frame
@@ -73,53 +73,70 @@ struct lane {
 };
 
 /** Where a lane's frame has its caller, fetched from memory. False: not by the short way. */
-static inline bool look(struct lane *l)
+static inline __attribute__((always_inline)) bool look(struct lane *l)
 {
+	const struct fw_stretch *code = l->code;
+	const uint64_t lookup = l->lookup, sp = l->sp, last = l->last;
+	uint64_t base = sp;
 	uint32_t row;
-	// the walker may have put another stretch in the place of this one
-	if (FW_UNLIKELY(l->lookup - l->code->start >= l->code->hot_size ||
-			!fw_hot_row(l->code, l->lookup, &row)))
+	if (FW_UNLIKELY(!fw_hot_row(code, lookup, &row)))
 		return false;
-	const struct fw_cfi_hot hot = l->code->image->cfi.hot[row];
-	uint64_t base = l->sp;
-	if (hot.base != FW_HOT_SP) {
+	const struct fw_cfi_hot *hot = &code->image->cfi.hot[row];
+	if (hot->base != FW_HOT_SP) {
 		base = l->fp;
-		if (FW_UNLIKELY(hot.base != FW_HOT_FP || !l->have_fp))
+		if (FW_UNLIKELY(hot->base != FW_HOT_FP || !l->have_fp))
 			return false;
 	}
-	l->cfa = base + (uint64_t)(int64_t)hot.cfa;
-	l->saves_fp = hot.fp != FW_HOT_FP_KEPT;
-	l->saved = hot.fp;
-	const uint64_t near = l->cfa - l->start;
-	if (FW_UNLIKELY(near - 8 > l->last || l->cfa <= l->sp ||
-			(l->saves_fp && near + (uint64_t)(int64_t)hot.fp > l->last)))
+	const uint64_t cfa = base + (uint64_t)(int64_t)hot->cfa, near = cfa - l->start;
+	uint64_t saved = near - 8;
+	if (FW_UNLIKELY(near - 8 > last || cfa <= sp))
 		return false;
 	__builtin_prefetch(l->data + near - 8);
+	if (hot->fp != FW_HOT_FP_KEPT) {
+		saved = near + (uint64_t)(int64_t)hot->fp;
+		if (FW_UNLIKELY(saved > last))
+			return false;
+	}
+	l->cfa = cfa;
+	l->saved = saved;
 	return true;
 }
 
-/** Take the caller that look() has found. False: it lies where no lane leads. */
-static inline bool take(const struct fw_walker *w, struct lane *l)
+enum taken { TAKEN, TAKEN_LAST, NOT_TAKEN };	// LAST: the next step is a long one
+
+/** Take the caller that look() has found, unless it lies where no lane leads. */
+static inline __attribute__((always_inline)) enum taken take(const struct fw_walker *w,
+							     struct lane *l)
 {
-	const uint64_t near = l->cfa - l->start, pc = fw_load_word(l->data + near - 8, true);
-	const uint64_t call = pc - 1;
+	const uint64_t cfa = l->cfa, near = cfa - l->start, saved = l->saved;
+	const uint64_t pc = fw_load_word(l->data + near - 8, true), call = pc - 1;
 	const struct fw_stretch *code = l->code;
-	if (FW_UNLIKELY(call - code->start >= code->hot_size))
+	struct fw_frame *at = l->at;
+	enum taken ret = TAKEN;
+	// even if the walker has put another stretch in the place of this one
+	if (FW_UNLIKELY(call - code->start >= code->hot_size)) {
 		code = fw_walk_stretch(w, call);
-	if (FW_UNLIKELY(code == NULL || l->at == l->limit))
-		return false;
-	if (l->saves_fp) {
-		l->fp = fw_load_word(l->data + near + (uint64_t)(int64_t)l->saved, true);
+		if (code == NULL)
+			return NOT_TAKEN;
+		l->code = code;
+		ret = code->hot_size == 0 ? TAKEN_LAST : TAKEN;
+	}
+	if (FW_UNLIKELY(at == l->limit))
+		return NOT_TAKEN;
+	if (saved != near - 8) {
+		l->fp = fw_load_word(l->data + saved, true);
 		l->have_fp = true;
 	}
-	l->code = code;
 	l->lookup = call;
-	l->sp = l->cfa;
-	*l->at++ = (struct fw_frame){
-		.pc = pc, .lookup = call, .sp = l->cfa, .module = code->module,
-		.trust = FW_TRUST_CFI,
-	};
-	return true;
+	l->sp = cfa;
+	l->at = at + 1;
+	at->pc = pc;
+	at->lookup = call;
+	at->sp = cfa;
+	at->module = code->module;
+	at->trust = FW_TRUST_CFI;
+	at->signal_frame = false;
+	return ret;
 }
 
 /** Put a sample on a lane. False: it has to be walked by fw_walk_stack(). */
@@ -184,8 +201,7 @@ static bool refill(struct fw_walker *w, struct lane *l, const struct fw_walk_sam
 
 enum fw_code fw_walk_stacks(struct fw_walker *w, const struct fw_walk_sample *samples, size_t n)
 {
-	struct lane lanes[LANES];
-	unsigned active = 0;
+	struct lane lanes[LANES], *end = lanes;
 	size_t next = 0;
 	enum fw_code code = FW_OK;
 	bool little = !w->snapshot->big_endian && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
@@ -197,23 +213,22 @@ enum fw_code fw_walk_stacks(struct fw_walker *w, const struct fw_walk_sample *sa
 					     samples[next].result);
 		return code;
 	}
-	while (active < LANES && refill(w, &lanes[active], samples, n, &next, &code))
-		active++;
-	while (active != 0 && code == FW_OK) {
-		for (unsigned i = 0; i < active;) {
-			struct lane *l = &lanes[i];
-			bool taken = take(w, l);
-			if (taken && look(l)) {
-				i++;
+	while (end < lanes + LANES && refill(w, end, samples, n, &next, &code))
+		end++;
+	while (end != lanes && code == FW_OK) {
+		for (struct lane *l = lanes; l < end;) {
+			enum taken taken = take(w, l);
+			if (taken == TAKEN && look(l)) {
+				l++;
 				continue;
 			}
-			code = finish(w, l, taken);
+			code = finish(w, l, taken != NOT_TAKEN);
 			if (code != FW_OK)
 				break;
 			if (refill(w, l, samples, n, &next, &code))
-				i++;
+				l++;
 			else if (code == FW_OK)
-				*l = lanes[--active];
+				*l = *--end;
 			else
 				break;
 		}

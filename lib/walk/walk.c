@@ -35,6 +35,12 @@ enum fw_stop fw_walk_stop(struct fw_walker *w, enum fw_stop stop, const char *fo
 	return stop;
 }
 
+enum fw_stop fw_walk_end(struct fw_walker *w, enum fw_stop stop, const char *text)
+{
+	memcpy(w->result->stop_detail, text, strlen(text) + 1);
+	return stop;
+}
+
 static inline void set_frame(struct fw_walker *w, enum fw_trust trust, uint64_t pc, uint64_t sp,
 			     bool exact)
 {
@@ -50,7 +56,7 @@ static inline void set_frame(struct fw_walker *w, enum fw_trust trust, uint64_t 
 static enum fw_stop refuse_address(struct fw_walker *w, uint64_t pc)
 {
 	if (fw_walk_is_entry(w, &w->frame))
-		return fw_walk_stop(w, FW_STOP_END_OF_STACK,
+		return fw_walk_end(w, FW_STOP_END_OF_STACK,
 				    "no caller: the thread or program starts here");
 	return fw_walk_stop(w, FW_STOP_IMPLAUSIBLE,
 			    "return address 0x%llx is not in executable memory",
@@ -77,7 +83,7 @@ enum fw_stop fw_walk_check(struct fw_walker *w, enum fw_trust trust, uint64_t pc
 		return refuse_address(w, pc);
 	if (place.module == FW_NO_MODULE && place.exec != FW_EXEC_YES && !exact &&
 	    fw_walk_is_entry(w, &w->frame))
-		return fw_walk_stop(w, FW_STOP_END_OF_STACK,
+		return fw_walk_end(w, FW_STOP_END_OF_STACK,
 				    "no caller: the thread or program starts here");
 	w->frame.module = place.module;
 	set_frame(w, trust, pc, sp, exact);
@@ -172,14 +178,29 @@ static enum fw_stop leave_by_rules(struct fw_walker *w, const struct fw_rule *ru
 	return FW_STOP_NONE;
 }
 
+/** "truncated at N bytes"; half of a profiler's samples may end so. */
+static enum fw_stop truncated(struct fw_walker *w)
+{
+	static const char before[] = "truncated at ", after[] = " bytes";
+	char digits[20], *to = w->result->stop_detail;
+	unsigned n = 0;
+	for (uint64_t left = w->sample_size; n == 0 || left != 0; left /= 10)
+		digits[n++] = (char)('0' + left % 10);
+	memcpy(to, before, sizeof(before) - 1);
+	to += sizeof(before) - 1;
+	while (n > 0)
+		*to++ = digits[--n];
+	memcpy(to, after, sizeof(after));
+	return FW_STOP_TRUNCATED_STACK;
+}
+
 enum fw_stop fw_walk_stop_no_words(struct fw_walker *w)
 {
 	if (!w->have_stack || w->frame.sp < w->stack_start || w->frame.sp > w->stack_end)
 		return fw_walk_stop(w, FW_STOP_MEMORY_MISSING, "no memory at stack pointer 0x%llx",
 				    (unsigned long long)w->frame.sp);
 	if (w->sampled)
-		return fw_walk_stop(w, FW_STOP_TRUNCATED_STACK, "truncated at %llu bytes",
-				    (unsigned long long)w->sample_size);
+		return truncated(w);
 	return fw_walk_stop(w, FW_STOP_TRUNCATED_STACK, "the captured stack ends at 0x%llx",
 			    (unsigned long long)w->stack_end);
 }
@@ -190,11 +211,11 @@ static enum fw_stop step_without_rule(struct fw_walker *w)
 	struct fw_caller caller;
 	bool end = false;
 	if (w->entry_size != 0 && w->frame.lookup - w->entry < w->entry_size)
-		return fw_walk_stop(w, FW_STOP_END_OF_STACK, "the program's entry point");
+		return fw_walk_end(w, FW_STOP_END_OF_STACK, "the program's entry point");
 	if (fw_walk_is_trampoline(w, NULL))
 		return leave_trampoline(w);
 	if (!fw_walk_is_context(w) && fw_walk_is_entry(w, &w->frame))
-		return fw_walk_stop(w, FW_STOP_END_OF_STACK,
+		return fw_walk_end(w, FW_STOP_END_OF_STACK,
 				    "no caller: the thread or program starts here");
 	if (fw_walk_is_context(w)) {
 		struct fw_place place = fw_walk_locate(w, w->frame.lookup);
@@ -207,14 +228,14 @@ static enum fw_stop step_without_rule(struct fw_walker *w)
 	if (w->arch->frame_pointer(w, &caller, &end))
 		return fw_walk_accept(w, &caller);
 	if (end)
-		return fw_walk_stop(w, FW_STOP_END_OF_STACK, "the frame pointer chain ends");
+		return fw_walk_end(w, FW_STOP_END_OF_STACK, "the frame pointer chain ends");
 	return fw_walk_scan(w);
 }
 
 static enum fw_stop rule_failed(struct fw_walker *w, enum fw_row_result result)
 {
 	if (result == FW_ROW_END)
-		return fw_walk_stop(w, FW_STOP_END_OF_STACK,
+		return fw_walk_end(w, FW_STOP_END_OF_STACK,
 				    "the return address is undefined: outermost frame");
 	// With a rule at hand everything below the CFA is the frame's own: if the
 	// return address is not in the capture, nothing found lower can be it.
@@ -283,7 +304,7 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 	if (!fw_walk_enter(w, w->frame.lookup))
 		return no_rule(w);
 	if (w->entry_size != 0 && w->frame.lookup - w->entry < w->entry_size)
-		return fw_walk_stop(w, FW_STOP_END_OF_STACK, "the program's entry point");
+		return fw_walk_end(w, FW_STOP_END_OF_STACK, "the program's entry point");
 	if (w->code->has_win) {
 		fw_walk_recover(w, true);
 		enum fw_stop stop = fw_walk_stack_win(w, &used);
@@ -296,7 +317,7 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 	if (rules == NULL)
 		return no_rule(w);
 	if ((rules[0].flags & FW_ROW_ENTRY) && !fw_walk_is_context(w))
-		return fw_walk_stop(w, FW_STOP_END_OF_STACK,
+		return fw_walk_end(w, FW_STOP_END_OF_STACK,
 				    "no caller: the thread or program starts here");
 	bool signal = rules[0].flags & (FW_ROW_SIGNAL | FW_ROW_RA_IN_PC);
 	if (!signal && is_outermost(w, rules))
@@ -344,6 +365,7 @@ static void prepare_stack(struct fw_walker *w, const struct fw_thread_info *thre
 		w->stack_start = s->start;
 		w->stack_end = s->start + s->size;
 	}
+	fw_walk_view(w, &w->snapshot->memory, s);
 }
 
 void fw_walk_begin(struct fw_walker *w, struct fw_walk_result *r, const struct fw_memory *memory)
@@ -361,7 +383,7 @@ void fw_walk_begin(struct fw_walker *w, struct fw_walk_result *r, const struct f
 	w->num_touched = 0;
 	w->walk++;
 	if (w->arch == NULL)
-		r->stop = fw_walk_stop(w, FW_STOP_NO_RULE, "stacks of this CPU are not walked");
+		r->stop = fw_walk_end(w, FW_STOP_NO_RULE, "stacks of this CPU are not walked");
 }
 
 /** Make the captured registers in w->regs the innermost frame. */

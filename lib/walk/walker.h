@@ -76,6 +76,18 @@ struct fw_walker {
 	uint32_t module_room;		// entries that these have room for
 };
 
+/** Read @p memory from now on, where most reads will be in @p segment (NULL: not known). */
+static inline void fw_walk_view(struct fw_walker *w, const struct fw_memory *memory,
+				const struct fw_segment *segment)
+{
+	fw_memory_view_init(&w->memory, memory);
+	if (segment != NULL && !memory->swap) {	// a view's segment is read without swapping
+		w->memory.start = segment->start;
+		w->memory.size = segment->size;
+		w->memory.data = segment->data;
+	}
+}
+
 /** Code that may hold a pc: what locate says of an address. */
 enum fw_exec { FW_EXEC_NO, FW_EXEC_UNKNOWN, FW_EXEC_YES };
 
@@ -145,6 +157,8 @@ enum fw_stop fw_walk_accept(struct fw_walker *w, const struct fw_caller *caller)
 /** Stop with a reason in words. */
 __attribute__((format(printf, 3, 4)))
 enum fw_stop fw_walk_stop(struct fw_walker *w, enum fw_stop stop, const char *format, ...);
+/** The same with a constant text of less than 160 bytes: how most walks end. */
+enum fw_stop fw_walk_end(struct fw_walker *w, enum fw_stop stop, const char *text);
 /** A new walk into @p result, reading @p memory. result->stop is FW_STOP_NONE unless
  *  nothing can be walked. w->regs and the stack's extent are the caller's to set. */
 void fw_walk_begin(struct fw_walker *w, struct fw_walk_result *result,

@@ -57,17 +57,13 @@ slope 'step (fw_walk_step), warm images' machine 120 --toggle-collect=fw_walk_st
 slope 'up to the composed report (fw_report_create)' machine 1000 --toggle-collect=fw_report_create
 slope 'whole process, machine' machine 2000
 slope 'whole process, JSON' json 3500
-for n in 100 700; do
-	eval "ir_$n=$(ir "$T/out" --toggle-collect=fw_walk_step -- "$F" stack --format machine \
-		"$D/deep4_$n.dmp" -s "$D/symbols" --no-cache)"
-done
-say 'step (fw_walk_step), images just compiled' $(((ir_700 - ir_100) / 600)) 120 instructions
-
 # --- samples of a profiler: registers and stack copies, in process (tests/tools/walk_speed) ---
 W=$BUILD/tests/tools/walk_speed
-frames=$((7 * 2 * 64 * 30))	# its passes x (warm + from memory) x samples x depth
+frames=$((7 * 2 * 64 * 30))	# more: passes x repetitions x samples x depth
 for f in fw_walk_stack fw_walk_stacks; do
-	say "a sample's frame, $f" $(($(ir "$T/out" --toggle-collect=$f -- "$W" 1 200 1) / frames)) 150 instructions
+	once=$(ir "$T/out" --toggle-collect=$f -- "$W" 1 200 1)
+	thrice=$(ir "$T/out" --toggle-collect=$f -- "$W" 1 200 3)
+	say "a sample's frame, all in ($f)" $(((thrice - once) / frames)) 150 instructions
 done
 ns() { sed -n "s/^$1  *\([0-9]*\)\..*/\1/p" "$T/ns"; }
 "$W" 64 200 >"$T/ns"
