@@ -426,13 +426,43 @@ enum fw_code fw_loader_run(const struct fw_loader_request *request,
 	return code;
 }
 
+static const struct fw_loader_limits usual_limits = {
+	.cpu_seconds = FW_LOADER_CPU_SECONDS,
+	.wall_seconds = FW_LOADER_WALL_SECONDS,
+	.memory = FW_LOADER_MEMORY,
+};
+
 enum fw_code fw_loader_compile(const struct fw_loader_request *request, struct fw_image **ret,
 			       struct fw_error *err)
 {
-	static const struct fw_loader_limits limits = {
-		.cpu_seconds = FW_LOADER_CPU_SECONDS,
-		.wall_seconds = FW_LOADER_WALL_SECONDS,
-		.memory = FW_LOADER_MEMORY,
-	};
-	return fw_loader_run(request, &limits, ret, err);
+	return fw_loader_run(request, &usual_limits, ret, err);
+}
+
+enum fw_code fw_loader_run_twice(const struct fw_loader_request *request,
+				 const struct fw_loader_limits *limits, struct fw_image **ret,
+				 char *note, size_t note_size, struct fw_error *err)
+{
+	struct fw_loader_request less = *request;
+	struct fw_error first = { 0 };
+	note[0] = '\0';
+	enum fw_code code = fw_loader_run(request, limits, ret, &first);
+	if (code != FW_OK && code != FW_NO_MEMORY && request->debug != NULL &&
+	    request->elf != NULL) {
+		less.debug = less.alt = NULL;
+		if (fw_loader_run(&less, limits, ret, NULL) == FW_OK) {
+			snprintf(note, note_size, "without its debug file: %s%s%s", first.place,
+				 first.place[0] ? ": " : "", first.message);
+			return FW_OK;
+		}
+	}
+	if (code != FW_OK && err != NULL)
+		*err = first;
+	return code;
+}
+
+enum fw_code fw_loader_compile_either(const struct fw_loader_request *request,
+				      struct fw_image **ret, char *note, size_t note_size,
+				      struct fw_error *err)
+{
+	return fw_loader_run_twice(request, &usual_limits, ret, note, note_size, err);
 }

@@ -27,6 +27,13 @@ struct fw_loader_request {
 FW_MUST_CHECK enum fw_code fw_loader_compile(const struct fw_loader_request *request,
 					     struct fw_image **ret, struct fw_error *err);
 
+/**
+ * The same; where that fails and there is a debug file, once more without it. @p note
+ * (at least 1 byte) then says why, else it is empty.
+ */
+FW_MUST_CHECK enum fw_code fw_loader_compile_either(const struct fw_loader_request *request,
+	struct fw_image **ret, char *note, size_t note_size, struct fw_error *err);
+
 /** True when argv says that this process is a loader: main() calls fw_loader_main then. */
 bool fw_loader_is_child(int argc, char **argv);
 /** Never returns to the caller's own work: the child's exit status. */

@@ -314,7 +314,7 @@ static bool play_trick(struct child *c)
 	const char *t = c->trick;
 	if (t == NULL)
 		return false;
-	if (strcmp(t, "crash") == 0)
+	if (strcmp(t, "crash") == 0 || (strcmp(t, "choke") == 0 && c->debug >= 0))
 		abort();
 	while (strcmp(t, "hang") == 0)
 		pause();

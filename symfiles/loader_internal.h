@@ -36,7 +36,8 @@ bool fw_loader_receive(int socket, struct fw_loader_packet *p, int *ret_fd);
 struct fw_loader_limits {
 	unsigned cpu_seconds, wall_seconds;
 	uint64_t memory;		// bytes besides those of the files; 0: no limit
-	const char *trick;		// NULL, or "crash", "hang", "spin", "eat", "lie", "mute", "open"
+	const char *trick;		// NULL, or "crash", "hang", "spin", "eat", "lie", "mute", "open",
+					// "choke": crashes on a debug file
 	bool lazy;			// it waits for questions
 };
 
@@ -65,6 +66,10 @@ FW_MUST_CHECK enum fw_code fw_loader_begin(struct fw_loader_session *s,
 /** Serve the child until it is done with what it does, at most for its wall_seconds. */
 FW_MUST_CHECK enum fw_code fw_loader_await(struct fw_loader_session *s, struct fw_error *err);
 void fw_loader_end(struct fw_loader_session *s);
+
+FW_MUST_CHECK enum fw_code fw_loader_run_twice(const struct fw_loader_request *request,
+	const struct fw_loader_limits *limits, struct fw_image **ret, char *note,
+	size_t note_size, struct fw_error *err);
 
 FW_MUST_CHECK enum fw_code fw_loader_run(const struct fw_loader_request *request,
 					 const struct fw_loader_limits *limits,

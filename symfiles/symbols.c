@@ -337,14 +337,14 @@ static struct fw_elf_places places_of(const struct fw_symbols *s)
 }
 
 static enum fw_code compile_elf(struct fw_symbols *s, struct fw_elf_set *files,
-				struct fw_image **ret, struct fw_error *err)
+				struct fw_image **ret, char (*note)[256], struct fw_error *err)
 {
 	struct fw_loader_request q = fw_elf_set_request(files);
 	struct fw_elf_set now = *files;
 	struct fw_image *image;
 	if (s->cache)
 		let_settle(&files->key);
-	enum fw_code code = fw_loader_compile(&q, &image, err);
+	enum fw_code code = fw_loader_compile_either(&q, &image, *note, sizeof(*note), err);
 	if (code != FW_OK)
 		return code;
 	if (files->key.debug_id.n && !fw_ident_equal(&image->debug_id, &files->key.debug_id)) {
@@ -352,7 +352,8 @@ static enum fw_code compile_elf(struct fw_symbols *s, struct fw_elf_set *files,
 		return fw_fail(err, FW_MALFORMED, NULL, "it changed while it was read");
 	}
 	fw_elf_set_key(&now);
-	if (s->cache && same_file(&now.key, &files->key))
+	// what lacks its debug file is not kept: another run may have more luck
+	if (s->cache && !(*note)[0] && same_file(&now.key, &files->key))
 		fw_cache_put(s->cache, &files->key, image);
 	*ret = image;
 	return FW_OK;
@@ -360,7 +361,7 @@ static enum fw_code compile_elf(struct fw_symbols *s, struct fw_elf_set *files,
 
 /** As obtain(), of ELF files. */
 static enum fw_code obtain_elf(struct fw_symbols *s, struct fw_elf_set *files, bool fresh,
-			       struct fw_image **ret, bool *from_cache, struct fw_error *err)
+			       struct fw_symbol_file *ret, struct fw_error *err)
 {
 	enum fw_code code = FW_OK;
 	struct fw_cache_lock *lock = NULL;
@@ -370,14 +371,14 @@ static enum fw_code obtain_elf(struct fw_symbols *s, struct fw_elf_set *files, b
 		if (!fresh)
 			image = fw_cache_get(s->cache, &files->key);
 	}
-	*from_cache = image != NULL;
+	ret->from_cache = image != NULL;
 	if (image == NULL)
-		code = compile_elf(s, files, &image, err);
+		code = compile_elf(s, files, &image, &ret->message, err);
 	fw_cache_unlock(lock);
 	if (code == FW_OK && !adopt(s, image))
 		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 	if (code == FW_OK)
-		*ret = image;
+		ret->image = image;
 	return code;
 }
 
@@ -387,11 +388,10 @@ static enum fw_code compile_whole(void *context, const struct fw_image **ret,
 				  struct fw_error *err)
 {
 	struct fw_lazy_module *m = context;
-	struct fw_image *image;
-	bool from_cache;
-	enum fw_code code = obtain_elf(m->context, &m->files, false, &image, &from_cache, err);
+	struct fw_symbol_file file = { .status = FW_SYMBOLS_LOADED };
+	enum fw_code code = obtain_elf(m->context, &m->files, false, &file, err);
 	if (code == FW_OK)
-		*ret = image;
+		*ret = file.image;
 	return code;
 }
 
@@ -425,13 +425,9 @@ static enum fw_code obtain_lazily(struct fw_symbols *s, const struct fw_elf_set 
 static enum fw_code obtain_either(struct fw_symbols *s, struct fw_elf_set *files, bool fresh,
 				  struct fw_symbol_file *ret, struct fw_error *err)
 {
-	struct fw_image *image;
 	if (!fresh && fw_lazy_wanted(s->lazy, s->cache, files))
 		return obtain_lazily(s, files, ret, err);
-	enum fw_code code = obtain_elf(s, files, fresh, &image, &ret->from_cache, err);
-	if (code == FW_OK)
-		ret->image = image;
-	return code;
+	return obtain_elf(s, files, fresh, ret, err);
 }
 
 // ---- looking and loading ----
@@ -603,7 +599,6 @@ static enum fw_code open_elf_file(struct fw_symbols *s, const char *path, bool f
 {
 	const struct fw_elf_places places = places_of(s);
 	struct fw_elf_set files = { .elf = strdup(path), .raw_names = s->raw_names };
-	struct fw_image *image;
 	enum fw_code code;
 	if (!fw_elf_find_debug(&places, &files)) {
 		code = fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
@@ -611,9 +606,7 @@ static enum fw_code open_elf_file(struct fw_symbols *s, const char *path, bool f
 		if (fresh)
 			fw_cache_remove(s->cache, &files.key);
 		code = lazily ? obtain_either(s, &files, fresh, ret, err) :
-				obtain_elf(s, &files, fresh, &image, &ret->from_cache, err);
-		if (code == FW_OK && !lazily)
-			ret->image = image;
+				obtain_elf(s, &files, fresh, ret, err);
 	}
 	fw_elf_set_clear(&files);
 	return code;

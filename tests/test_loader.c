@@ -110,6 +110,39 @@ START_TEST(a_child_that_misbehaves_costs_its_module)
 }
 END_TEST
 
+START_TEST(a_debug_file_that_breaks_the_loader_is_left_out)
+{
+	struct folder f;
+	struct fw_image *image = NULL;
+	struct fw_error err = { 0 };
+	char note[256] = "?";
+	make_program(&f, "-O1", "objcopy --only-keep-debug a.out a.debug");
+	char *path = strdup(folder_path(&f, "a.out")), *debug = strdup(folder_path(&f, "a.debug"));
+	struct fw_loader_request q = { .elf = path };
+	struct fw_loader_limits limits = {
+		.cpu_seconds = 10, .wall_seconds = 30, .memory = 512 << 20, .trick = "choke",
+	};
+	ck_assert_msg(fw_loader_run_twice(&q, &limits, &image, note, sizeof(note), &err) == FW_OK,
+		      "%s", err.message);
+	ck_assert_str_eq(note, "");
+	fw_image_destroy(image);
+	q.debug = debug;
+	image = NULL;
+	ck_assert_msg(fw_loader_run_twice(&q, &limits, &image, note, sizeof(note), &err) == FW_OK,
+		      "%s", err.message);
+	ck_assert_str_eq(note, "without its debug file: loader: killed by signal 6");
+	ck_assert(has_name(image, "outer"));	// the program has names of its own
+	fw_image_destroy(image);
+	// nothing helps: the first reason
+	limits.trick = "mute";
+	ck_assert_int_eq(fw_loader_run_twice(&q, &limits, &image, note, sizeof(note), &err), FW_IO);
+	ck_assert_str_eq(err.message, "loader: ended without an answer, status 7");
+	free(path);
+	free(debug);
+	folder_remove(&f);
+}
+END_TEST
+
 START_TEST(what_cannot_be_read)
 {
 	struct fw_image *image = NULL;
@@ -134,6 +167,7 @@ Suite *loader_suite(void)
 	tcase_add_test(tc, names_come_from_the_debug_file);
 	tcase_add_loop_test(tc, a_child_that_misbehaves_costs_its_module, 0,
 			    sizeof(ends) / sizeof(*ends));
+	tcase_add_test(tc, a_debug_file_that_breaks_the_loader_is_left_out);
 	tcase_add_test(tc, what_cannot_be_read);
 	suite_add_tcase(s, tc);
 	return s;
