@@ -199,8 +199,8 @@ tsan: ## unit tests of threads under TSan
 	$(subst $(abspath $(O)),$(abspath build-tsan),$(TEST_ENV)) CK_FORK=no build-tsan/tests/unit
 sweep: all ## mutants, prefixes and flips of dumps and symbol files through the program: COUNT=10000 SEED=1
 	$(TEST_ENV) python3 tests/sweep.py --count $(or $(COUNT),10000) --seed $(or $(SEED),1) --prefixes --flips --images
-check-consumers: $(O)/tests/tools/print_profile ## formats of samples by what reads them: needs npm, chromium, protoc, go where there
-	$(TEST_ENV) sh tests/consumers/run $(O)/tests/tools/print_profile $(O)/consumers
+check-consumers: $(O)/tests/tools/print_profile $(O)/tests/tools/print_chains ## formats of samples by what reads them: needs npm, chromium, protoc, go where there
+	$(TEST_ENV) sh tests/consumers/run $(O)/tests/tools $(O)/consumers
 bench: all $(O)/tests/bench/bench_cfi ## instructions and memory of the main jobs, against their bars
 	$(TEST_ENV) sh tests/bench/bench.sh
 fresh: ## both README commands in a minimal Debian 12 made with mmdebstrap (root)
