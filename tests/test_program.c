@@ -68,6 +68,25 @@ static const struct {
 	{ FW_CPU_AMD64, "1 2 3 4 + + +", true, 10 },
 	{ FW_CPU_AMD64, "10 3 2 - -", true, 9 },		// the right operand is on top
 	{ FW_CPU_AMD64, "10 $rsp 2 - -", true, (uint64_t)10 - 0xffe },
+	// DWARF's operators, 2.5.1.4; names of ours where Breakpad has none
+	{ FW_CPU_AMD64, "12 10 and", true, 8 },
+	{ FW_CPU_AMD64, "12 10 or", true, 14 },
+	{ FW_CPU_AMD64, "12 10 xor", true, 6 },
+	{ FW_CPU_AMD64, "3 $rsp shl", true, 0 },		// by more than the width
+	{ FW_CPU_AMD64, "$rsp 3 shl", true, 0x8000 },
+	{ FW_CPU_AMD64, "-16 60 shr", true, 15 },
+	{ FW_CPU_AMD64, "-16 2 shra", true, (uint64_t)-4 },
+	{ FW_CPU_AMD64, "-16 4 div", true, (uint64_t)-4 },
+	{ FW_CPU_AMD64, "-16 4 lt", true, 1 },			// compared as signed numbers
+	{ FW_CPU_AMD64, "4 4 le", true, 1 }, { FW_CPU_AMD64, "4 4 gt", true, 0 },
+	{ FW_CPU_AMD64, "-1 0 ge", true, 0 }, { FW_CPU_AMD64, "4 5 eq", true, 0 },
+	{ FW_CPU_AMD64, "4 5 ne", true, 1 }, { FW_CPU_AMD64, "5 neg", true, (uint64_t)-5 },
+	{ FW_CPU_AMD64, "5 not", true, (uint64_t)-6 }, { FW_CPU_AMD64, "-5 abs", true, 5 },
+	{ FW_CPU_AMD64, "4112 load8", true, 0x21 },
+	{ FW_CPU_AMD64, "4112 load16", true, 0x4321 },
+	{ FW_CPU_AMD64, "4112 load32", true, 0x87654321 },
+	{ FW_CPU_AMD64, "4112 load64", true, 0xfedcba0987654321 },
+	{ FW_CPU_X86, "-16 2 shra", true, 0xfffffffc },
 	{ FW_CPU_AMD64, "$rsp 2 + 3 $rbp + *", true, UINT64_C(0x1002) * 0x100b },
 	{ FW_CPU_AMD64, "9223372036854775807 1 +", true, UINT64_C(1) << 63 },
 	{ FW_CPU_AMD64, "-9223372036854775808", true, UINT64_C(1) << 63 },	// lowest literal
@@ -142,6 +161,9 @@ static const struct { const char *text; enum fw_code code; const char *message; 
 	{ "+", FW_MALFORMED, "operand missing at '+'" },
 	{ "1 +", FW_MALFORMED, "operand missing at '+'" },
 	{ "^", FW_MALFORMED, "operand missing at '^'" },
+	{ "1 and", FW_MALFORMED, "operand missing at 'and'" },
+	{ "load8", FW_MALFORMED, "operand missing at 'load8'" },
+	{ "1 load7", FW_MALFORMED, "unknown name at 'load7'" },
 	{ "1 2", FW_MALFORMED, "1 values left over" },
 	{ "1 2 3 4 +", FW_MALFORMED, "2 values left over" },
 	{ "0x10", FW_MALFORMED, "unknown name at '0x10'" },		// literals are decimal

@@ -7,6 +7,7 @@
 #include "lib/rules/cfi_walk.h"
 #include "lib/rules/win_print.h"
 #include "symfiles/breakpad.h"
+#include "symfiles/elf_image.h"
 #include "symfiles/sym_write.h"
 
 Suite *sym_write_suite(void);
@@ -60,6 +61,14 @@ static void check_inlines(const struct fw_image *a, const struct fw_image *b,
 static void check_names(const struct fw_image *a, const struct fw_image *b, uint32_t at)
 {
 	const struct fw_func *fa = fw_image_func(a, at), *fb = fw_image_func(b, at);
+	const struct fw_public *sized = fw_image_public(a, at);
+	// where nothing else says its end, a symbol is written as a FUNC without lines
+	if (!fa && fb && sized && fb->num_lines == 0 && fb->num_inlines == 0) {
+		ck_assert_uint_eq(sized->start, fb->entry);
+		ck_assert_uint_eq(sized->end, fb->start + fb->size);
+		check_str(fw_image_string(a, sized->name), fw_image_string(b, fb->name), "name", at);
+		return;
+	}
 	ck_assert_msg(!fa == !fb, "function at 0x%x: %d became %d", at, fa != NULL, fb != NULL);
 	if (fa) {
 		const struct fw_line *la = fw_image_line(a, fa, at), *lb = fw_image_line(b, fb, at);
@@ -92,6 +101,8 @@ static bool is_default(const struct fw_cpu *cpu, const struct fw_rule *r)
 		     : r->kind == FW_RULE_UNDEFINED || r->kind == FW_RULE_FAILED;
 }
 
+static uint8_t unsaid_flags = FW_ROW_PLAIN;
+
 static void print_row(const struct fw_image *image, uint32_t at, char *to, size_t size)
 {
 	const struct fw_cpu *cpu = fw_cpu_get(image->cpu);
@@ -109,7 +120,7 @@ static void print_row(const struct fw_image *image, uint32_t at, char *to, size_
 		fw_out_byte(&out, ' ');
 	}
 	if (n)
-		fw_out_dec(&out, rules[0].flags & ~FW_ROW_PLAIN);
+		fw_out_dec(&out, rules[0].flags & ~unsaid_flags);
 	ck_assert_int_eq(out.failed, 0);
 	memcpy(to, out.data, out.count);
 	to[out.count] = '\0';
@@ -130,12 +141,30 @@ static void print_win(const struct fw_image *image, uint32_t at, char *to, size_
 	fw_out_deinit(&out);
 }
 
+/**
+ * The rule of a PLT's entries in words that Breakpad has as well: for every x,
+ * (x & 15) >= n is (x % 16 + 16 - n) / 16, and y << 3 is y * 8.
+ */
+static void in_words_of_breakpad(char *text)
+{
+	char rest[256], was[32], *at;
+	for (int n = 1; n < 16; n++) {
+		int length = snprintf(was, sizeof(was), "15 and %d ge 3 shl", n);
+		at = strstr(text, was);
+		if (!at || snprintf(rest, sizeof(rest), "%s", at + length) >= (int)sizeof(rest))
+			continue;
+		sprintf(at, "16 %% %d + 16 / 8 *%s", 16 - n, rest);
+	}
+}
+
 static void check_at(const struct fw_image *a, const struct fw_image *b, uint32_t at)
 {
 	static char ta[65536], tb[65536];
 	check_names(a, b, at);
 	print_row(a, at, ta, sizeof(ta));
 	print_row(b, at, tb, sizeof(tb));
+	in_words_of_breakpad(ta);
+	in_words_of_breakpad(tb);
 	ck_assert_msg(strcmp(ta, tb) == 0, "rules at 0x%x: '%s' became '%s'", at, ta, tb);
 	print_win(a, at, ta, sizeof(ta));
 	print_win(b, at, tb, sizeof(tb));
@@ -379,6 +408,48 @@ START_TEST(corpus_comes_round)
 }
 END_TEST
 
+/*
+ * ELF -> image -> text -> image: no name, line, call or row of unwind rules gets lost.
+ * What text cannot say: a program with DW_OP_dup, pick, swap, rot, drop, skip or bra, of
+ * which these have none.
+ */
+static void check_elf(const char *path)
+{
+	struct fw_elf_files files = { 0 };
+	struct fw_error err = { 0 };
+	struct fw_image *a = NULL;
+	struct fw_out text;
+	if (fw_elf_open(path, &files.elf, &err)) {
+		printf("skipped: no %s\n", path);
+		return;
+	}
+	enum fw_code code = fw_elf_compile(&files, &a, &err);
+	ck_assert_msg(code == FW_OK, "%s", err.message);
+	write_image(a, &text);
+	struct fw_image *b = read_text((struct fw_str){ text.data, text.count });
+	printf("# %s: %u rows\n", path, a->cfi.num_rows);
+	// a .sym's reader sets it by the function's name, as Breakpad's files need
+	unsaid_flags = FW_ROW_PLAIN | FW_ROW_ENTRY;
+	ck_assert_uint_gt(a->cfi.num_rows, 1);
+	check_boundaries(a, b);
+	fw_out_deinit(&text);
+	fw_image_destroy(a);
+	fw_image_destroy(b);
+	fw_elf_close(files.elf);
+}
+
+static const char *const libraries[] = {
+	"libc.so.6", "libm.so.6", "ld-linux-x86-64.so.2", "libstdc++.so.6", "libcrypto.so.3",
+};
+
+START_TEST(libraries_come_round)
+{
+	char path[256];
+	snprintf(path, sizeof(path), "/lib/x86_64-linux-gnu/%s", libraries[_i]);
+	check_elf(path);
+}
+END_TEST
+
 Suite *sym_write_suite(void)
 {
 	Suite *s = suite_create("sym_write");
@@ -395,6 +466,8 @@ Suite *sym_write_suite(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, fixtures_come_round);
 	tcase_add_test(tc, corpus_comes_round);
+	tcase_add_loop_test(tc, libraries_come_round, 0,
+			    sizeof(libraries) / sizeof(*libraries));
 	suite_add_tcase(s, tc);
 	return s;
 }

@@ -212,6 +212,33 @@ static enum fw_code win_name(struct compiler *c, struct fw_str name)
 	return push(c, e);
 }
 
+/** DWARF's operators that Breakpad has none for, by the names that rule_print.c gives them. */
+static const struct { const char *name; uint8_t code, bytes; } words[] = {
+	{ "and", FW_OP_AND, 0 }, { "or", FW_OP_OR, 0 }, { "xor", FW_OP_XOR, 0 },
+	{ "shl", FW_OP_SHL, 0 }, { "shr", FW_OP_SHR, 0 }, { "shra", FW_OP_SHRA, 0 },
+	{ "div", FW_OP_SDIV, 0 }, { "eq", FW_OP_EQ, 0 }, { "ne", FW_OP_NE, 0 },
+	{ "lt", FW_OP_LT, 0 }, { "le", FW_OP_LE, 0 }, { "gt", FW_OP_GT, 0 },
+	{ "ge", FW_OP_GE, 0 }, { "neg", FW_OP_NEG, 0 }, { "not", FW_OP_NOT, 0 },
+	{ "abs", FW_OP_ABS, 0 }, { "load8", FW_OP_LOAD_SIZE, 1 },
+	{ "load16", FW_OP_LOAD_SIZE, 2 }, { "load32", FW_OP_LOAD_SIZE, 4 },
+	{ "load64", FW_OP_LOAD_SIZE, 8 },
+};
+
+/** Compiles one of them; false: it is none. */
+static bool operator_word(struct compiler *c, struct fw_str token, enum fw_code *ret)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (!equals(token, words[i].name))
+			continue;
+		*ret = fw_op_is_binary(words[i].code) ? binary(c, words[i].code)
+						      : unary(c, words[i].code);
+		if (*ret == FW_OK && c->ops[c->num_ops - 1].code == FW_OP_LOAD_SIZE)
+			c->ops[c->num_ops - 1].target = words[i].bytes;
+		return true;
+	}
+	return false;
+}
+
 static enum fw_code cfi_name(struct compiler *c, struct fw_str name)
 {
 	uint8_t slot = fw_cpu_reg(c->cpu, name);
@@ -220,8 +247,10 @@ static enum fw_code cfi_name(struct compiler *c, struct fw_str name)
 			return fail(c, FW_MALFORMED, ".cfa refers to itself");
 		slot = FW_SLOT_CFA;
 	}
-	if (slot == FW_NO_REG)
-		return fail(c, FW_MALFORMED, "unknown name");
+	if (slot == FW_NO_REG) {
+		enum fw_code rc;
+		return operator_word(c, name, &rc) ? rc : fail(c, FW_MALFORMED, "unknown name");
+	}
 	return push(c, (struct entry){ SLOT, slot, false, 0 });
 }
 
