@@ -108,6 +108,7 @@ check-all: all $(O)/tests/unit $(O)/tests/regress $(O)/tests/tools/print_rows $(
 	-@$(TEST_ENV) python3 tests/truth.py > $(TAP)/truth.tap; echo "exit $$?" >> $(TAP)/truth.tap
 	-@$(TEST_ENV) python3 tests/sweep.py --check > $(TAP)/sweep.tap; echo "exit $$?" >> $(TAP)/sweep.tap
 	-@$(TEST_ENV) python3 tests/oracle_cfi.py $(O)/tests/tools/print_rows $(SYSTEM_LIBS) > $(TAP)/oracle.tap; echo "exit $$?" >> $(TAP)/oracle.tap
+	-@$(TEST_ENV) python3 tests/oracle_names.py $(O)/framewalk > $(TAP)/names.tap; echo "exit $$?" >> $(TAP)/names.tap
 	-@for l in tests/lint/*.sh; do $(TEST_ENV) sh $$l; done > $(TAP)/lint.tap; echo "exit $$?" >> $(TAP)/lint.tap
 	-@$(O)/tests/regress tests/fuzz/corpus > $(TAP)/regress.tap; echo "exit $$?" >> $(TAP)/regress.tap
 	@sh tests/summary.sh $(TAP)/*.tap
@@ -175,8 +176,11 @@ $(O)/tests/bench/%: $(O)/tests/bench/%.o $(O)/libframewalk.a
 
 # Their rows are compared with readelf's, where both are there.
 SYSTEM_LIBS ?= $(foreach l,libc.so.6 libm.so.6 ld-linux-x86-64.so.2 libstdc++.so.6,$(wildcard /lib/x86_64-linux-gnu/$(l)))
-oracle: $(O)/tests/tools/print_rows ## CFI rows against readelf: SYSTEM_LIBS='FILE ...'
+oracle: oracle-cfi oracle-names ## rows, names and lines against other tools
+oracle-cfi: $(O)/tests/tools/print_rows ## CFI rows against readelf: SYSTEM_LIBS='FILE ...'
 	$(TEST_ENV) python3 tests/oracle_cfi.py $< $(SYSTEM_LIBS)
+oracle-names: all ## names and lines of 100,000 addresses of large programs: PROGRAMS='FILE ...'
+	$(TEST_ENV) python3 tests/oracle_names.py --large $(O)/framewalk $(PROGRAMS)
 
 SECONDS ?= 60
 fuzz-%: ## fuzz-sym, fuzz-minidump ...: libFuzzer under ASan+UBSan, SECONDS=600
@@ -213,6 +217,6 @@ help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 FORCE:
-.PHONY: all unit deps deps-test demo check check-all check-consumers cli lint man install uninstall fuzz asan tsan sweep bench fresh clean help FORCE
+.PHONY: all unit deps deps-test demo check check-all check-consumers cli lint man install uninstall fuzz asan tsan sweep oracle oracle-cfi oracle-names bench fresh clean help FORCE
 .DELETE_ON_ERROR:
 -include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(O)/tests/main.d $(REGRESS_OBJ:.o=.d)
