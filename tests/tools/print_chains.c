@@ -111,9 +111,11 @@ static void list_modules(struct fw_recording *r)
 		abort();
 	for (uint32_t i = 0; i < p.num_modules; i++) {
 		const struct fw_dso *d = fw_spaces_dso_at(r->spaces, i);
-		struct fw_str path = d->kind == FW_DSO_KERNEL ? FW_STR("[kernel.kallsyms]") : d->path;
+		bool kernel = d->kind == FW_DSO_KERNEL;
+		struct fw_str path = kernel ? FW_STR("[kernel.kallsyms]") : d->path;
 		p.modules[i] = (struct fw_profile_module){
-			.path = path, .name = fw_base_name(path), .build_id = d->build_id, .symbols = &none,
+			.path = path, .name = fw_base_name(path), .build_id = d->build_id,
+			.symbols = &none,
 		};
 	}
 }
