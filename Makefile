@@ -106,6 +106,7 @@ check-all: all $(O)/tests/unit $(O)/tests/regress $(O)/tests/tools/print_rows $(
 	-@$(TEST_ENV) CK_TAP_LOG_FILE_NAME=$(TAP)/unit.tap $(O)/tests/unit > $(TAP)/unit.log 2>&1; echo "exit $$?" >> $(TAP)/unit.tap
 	-@$(TEST_ENV) sh tests/cli/run > $(TAP)/cli.tap; echo "exit $$?" >> $(TAP)/cli.tap
 	-@$(TEST_ENV) python3 tests/truth.py > $(TAP)/truth.tap; echo "exit $$?" >> $(TAP)/truth.tap
+	-@$(TEST_ENV) python3 tests/same_answer.py > $(TAP)/same.tap; echo "exit $$?" >> $(TAP)/same.tap
 	-@$(TEST_ENV) python3 tests/sweep.py --check > $(TAP)/sweep.tap; echo "exit $$?" >> $(TAP)/sweep.tap
 	-@$(TEST_ENV) python3 tests/oracle_cfi.py $(O)/tests/tools/print_rows $(SYSTEM_LIBS) > $(TAP)/oracle.tap; echo "exit $$?" >> $(TAP)/oracle.tap
 	-@$(TEST_ENV) python3 tests/oracle_names.py $(O)/framewalk > $(TAP)/names.tap; echo "exit $$?" >> $(TAP)/names.tap

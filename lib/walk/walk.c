@@ -316,7 +316,8 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 	const struct fw_rule *rules = fw_walk_rules(w, w->frame.lookup, &count, &programs);
 	if (rules == NULL)
 		return no_rule(w);
-	if ((rules[0].flags & FW_ROW_ENTRY) && !fw_walk_is_context(w))
+	if ((rules[0].flags & FW_ROW_ENTRY) && rules[1].kind != FW_RULE_UNDEFINED &&
+	    !fw_walk_is_context(w))
 		return fw_walk_end(w, FW_STOP_END_OF_STACK,
 				    "no caller: the thread or program starts here");
 	bool signal = rules[0].flags & (FW_ROW_SIGNAL | FW_ROW_RA_IN_PC);
