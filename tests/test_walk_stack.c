@@ -126,6 +126,30 @@ START_TEST(code_without_a_rule_at_the_end_of_the_copy_is_truncated)
 }
 END_TEST
 
+// code without rules that keeps frame records: they are followed to the copy's end
+static const struct { uint64_t rbp; size_t words; enum fw_stop stop; const char *detail; } records[] = {
+	{ S + 16, 8, FW_STOP_TRUNCATED_STACK, "truncated at 64 bytes" },	// one record, then above
+	{ S + 56, 8, FW_STOP_TRUNCATED_STACK, "truncated at 64 bytes" },	// half of it was copied
+	{ S + 64, 8, FW_STOP_TRUNCATED_STACK, "truncated at 64 bytes" },
+	{ S + 0x100000, 8, FW_STOP_TRUNCATED_STACK, "truncated at 64 bytes" },
+	{ S + 0x1000000, 8, FW_STOP_NO_RULE, NULL },		// no part of this stack
+	{ S + 65, 8, FW_STOP_NO_RULE, NULL },			// no frame pointer
+};
+
+START_TEST(frame_record_above_the_copy_is_truncation)
+{
+	bool one = _i == 0;
+	start(M + 0x2000, S);
+	world_reg(&w, "rbp", records[_i].rbp);
+	words[2] = S + 0x1000;
+	words[3] = M + 0x3000;
+	walk_words(S, records[_i].words);
+	expect_end(&w, 1 + one, records[_i].stop);
+	if (records[_i].detail)
+		ck_assert_str_eq(w.result.stop_detail, records[_i].detail);
+}
+END_TEST
+
 START_TEST(stack_pointer_outside_the_copy)
 {
 	start(M + 0x1050, S - 0x10000);
@@ -289,6 +313,8 @@ Suite *walk_stack_suite(void)
 	tcase_add_loop_test(tc, cut_stack_is_truncated, 0, sizeof(cuts) / sizeof(cuts[0]));
 	tcase_add_test(tc, last_word_of_the_copy_is_read);
 	tcase_add_test(tc, code_without_a_rule_at_the_end_of_the_copy_is_truncated);
+	tcase_add_loop_test(tc, frame_record_above_the_copy_is_truncation, 0,
+			    sizeof(records) / sizeof(records[0]));
 	tcase_add_test(tc, stack_pointer_outside_the_copy);
 	tcase_add_test(tc, memory_of_the_snapshot_is_not_the_sample_s);
 	tcase_add_test(tc, register_saved_below_sp_is_kept_in_the_innermost_frame);

@@ -25,7 +25,7 @@ static bool call_before(const uint8_t *code, unsigned n, bool thumb)
  */
 static bool frame_pointer(struct fw_walker *w, struct fw_caller *ret, bool *ret_end)
 {
-	uint64_t fp = w->regs.v[X29], next, address, word;
+	uint64_t fp = w->regs.v[X29], next, address;
 	if (!fw_regs_has(&w->regs, X29))
 		return false;
 	if (fp == 0) {
@@ -42,7 +42,7 @@ static bool frame_pointer(struct fw_walker *w, struct fw_caller *ret, bool *ret_
 	}
 	enum fw_evidence evidence = fw_walk_evidence(w, address);
 	next &= w->pac_mask;
-	bool alien = next != 0 && (next < fp + 16 || next % 8 != 0 || !fw_walk_read(w, next, &word));
+	bool alien = next != 0 && (next < fp + 16 || next % 8 != 0 || !fw_walk_may_point_to(w, next));
 	if (evidence < FW_EVIDENCE_UNVERIFIED ||
 	    (alien && !fw_walk_alien_record(w, evidence, address)))
 		return false;

@@ -73,13 +73,13 @@ bool fw_x86_record(struct fw_walker *w, bool need_call, struct fw_caller *ret)
 {
 	const struct fw_cpu *cpu = w->cpu;
 	const uint64_t word = cpu->word_size, fp = w->regs.v[cpu->fp];
-	uint64_t saved, address, unused;
+	uint64_t saved, address;
 	if (fp % word != 0 || fp < w->frame.sp || fp > cpu->word_mask - 2 * word)
 		return false;
 	if (!fw_walk_read(w, fp, &saved) || !fw_walk_read(w, fp + word, &address))
 		return false;
 	enum fw_evidence evidence = fw_walk_evidence(w, address);
-	bool alien = saved < fp + 2 * word || saved % word != 0 || !fw_walk_read(w, saved, &unused);
+	bool alien = saved < fp + 2 * word || saved % word != 0 || !fw_walk_may_point_to(w, saved);
 	if (evidence < FW_EVIDENCE_UNVERIFIED || (evidence != FW_EVIDENCE_CALL && need_call) ||
 	    (alien && !fw_walk_alien_record(w, evidence, address)))
 		return false;

@@ -41,6 +41,22 @@ enum fw_stop fw_walk_end(struct fw_walker *w, enum fw_stop stop, const char *tex
 	return stop;
 }
 
+/** "truncated at N bytes"; half of a profiler's samples may end so. */
+static enum fw_stop truncated(struct fw_walker *w)
+{
+	static const char before[] = "truncated at ", after[] = " bytes";
+	char digits[20], *to = w->result->stop_detail;
+	unsigned n = 0;
+	for (uint64_t left = w->sample_size; n == 0 || left != 0; left /= 10)
+		digits[n++] = (char)('0' + left % 10);
+	memcpy(to, before, sizeof(before) - 1);
+	to += sizeof(before) - 1;
+	while (n > 0)
+		*to++ = digits[--n];
+	memcpy(to, after, sizeof(after));
+	return FW_STOP_TRUNCATED_STACK;
+}
+
 static inline void set_frame(struct fw_walker *w, enum fw_trust trust, uint64_t pc, uint64_t sp,
 			     bool exact)
 {
@@ -178,22 +194,6 @@ static enum fw_stop leave_by_rules(struct fw_walker *w, const struct fw_rule *ru
 	return FW_STOP_NONE;
 }
 
-/** "truncated at N bytes"; half of a profiler's samples may end so. */
-static enum fw_stop truncated(struct fw_walker *w)
-{
-	static const char before[] = "truncated at ", after[] = " bytes";
-	char digits[20], *to = w->result->stop_detail;
-	unsigned n = 0;
-	for (uint64_t left = w->sample_size; n == 0 || left != 0; left /= 10)
-		digits[n++] = (char)('0' + left % 10);
-	memcpy(to, before, sizeof(before) - 1);
-	to += sizeof(before) - 1;
-	while (n > 0)
-		*to++ = digits[--n];
-	memcpy(to, after, sizeof(after));
-	return FW_STOP_TRUNCATED_STACK;
-}
-
 enum fw_stop fw_walk_stop_no_words(struct fw_walker *w)
 {
 	if (!w->have_stack || w->frame.sp < w->stack_start || w->frame.sp > w->stack_end)
@@ -203,6 +203,18 @@ enum fw_stop fw_walk_stop_no_words(struct fw_walker *w)
 		return truncated(w);
 	return fw_walk_stop(w, FW_STOP_TRUNCATED_STACK, "the captured stack ends at 0x%llx",
 			    (unsigned long long)w->stack_end);
+}
+
+/**
+ * A sample's frame pointer that points just above what was copied: the frame record is
+ * there, and nothing below it can be the return address.
+ */
+static bool record_not_copied(const struct fw_walker *w)
+{
+	const struct fw_cpu *cpu = w->cpu;
+	const uint64_t fp = w->regs.v[cpu->fp];
+	return fw_regs_has(&w->regs, cpu->fp) && fp % cpu->word_size == 0 &&
+	       fw_walk_not_copied(w, fp + cpu->word_size);
 }
 
 /** Frame pointer, leaf, scan: what is left when no rule could be used. */
@@ -229,6 +241,8 @@ static enum fw_stop step_without_rule(struct fw_walker *w)
 		return fw_walk_accept(w, &caller);
 	if (end)
 		return fw_walk_end(w, FW_STOP_END_OF_STACK, "the frame pointer chain ends");
+	if (record_not_copied(w))
+		return truncated(w);
 	return fw_walk_scan(w);
 }
 

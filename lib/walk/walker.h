@@ -17,6 +17,7 @@ struct fw_stretch {
 };
 enum {
 	FW_STRETCHES = 16,
+	FW_STACK_REACH = 8 << 20,	// bytes above a stack's copy where more of it may be (Linux' 8 MiB)
 	FW_WALK_LOOK = 4096,		// a power of 2: frames between two looks at the clock
 };
 
@@ -255,6 +256,21 @@ static inline void fw_walk_touch(struct fw_walker *w, uint32_t module)
 static inline bool fw_walk_read(struct fw_walker *w, uint64_t address, uint64_t *ret)
 {
 	return fw_memory_read(&w->memory, address & w->cpu->word_mask, w->cpu->word_size, ret);
+}
+
+/** Is @p address above what was copied of a sample's stack, but likely still of the stack? */
+static inline bool fw_walk_not_copied(const struct fw_walker *w, uint64_t address)
+{
+	return w->sampled && address >= w->stack_start &&
+	       address > w->stack_end - w->cpu->word_size &&
+	       (address < w->stack_end || address - w->stack_end < FW_STACK_REACH);
+}
+
+/** Can a frame record be at @p address, by the memory there is? */
+static inline bool fw_walk_may_point_to(struct fw_walker *w, uint64_t address)
+{
+	uint64_t word;
+	return fw_walk_read(w, address, &word) || fw_walk_not_copied(w, address);
 }
 
 static inline bool fw_walk_is_context(const struct fw_walker *w)
