@@ -44,8 +44,11 @@ static int inspect(const struct fw_args *args, struct fw_output *o)
 	struct fw_file file;
 	struct fw_error err;
 
-	enum fw_code code = fw_file_open(&file, path, FW_MAX_INPUT, &err);
-	if (code == FW_OK) {
+	enum fw_code code = FW_OK;
+	if (fw_inspect_is_recording(path)) {
+		code = fw_inspect_recording(path, args->value[FW_OPT_JSON].set,
+					    args->value[FW_OPT_PRETTY].set, &o->out, &err);
+	} else if ((code = fw_file_open(&file, path, FW_MAX_INPUT, &err)) == FW_OK) {
 		code = fw_snapshot_read(file.data, file.size, &snapshot, &err);
 		if (code == FW_OK) {
 			write_snapshot(args, &file, snapshot, &o->out);

@@ -18,6 +18,12 @@ struct fw_inspect {
 void fw_inspect_write_text(const struct fw_inspect *in, struct fw_out *out);
 void fw_inspect_write_json(const struct fw_inspect *in, bool pretty, struct fw_out *out);
 
+/** A perf.data file or folder, told by its first bytes. */
+bool fw_inspect_is_recording(const char *path);
+/** Everything is read once and counted. Nothing is written when it fails. */
+FW_MUST_CHECK enum fw_code fw_inspect_recording(const char *path, bool json, bool pretty,
+						struct fw_out *out, struct fw_error *err);
+
 /** "r-x" of region permissions, "?" when unknown. */
 const char *fw_inspect_permissions(const struct fw_region *region, char buffer[4]);
 

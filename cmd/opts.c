@@ -109,8 +109,10 @@ const struct fw_command fw_commands[FW_COMMAND_COUNT] = {
 	[FW_COMMAND_INSPECT] = { FW_COMMAND_INSPECT, "inspect", "CAPTURE",
 		"what a capture holds: streams, threads, modules, memory",
 		"A CAPTURE is a minidump or an ELF core, plain or packed with gzip or zstd, or -\n"
-		"for standard input. Nothing is unwound and no symbols are needed.\n",
+		"for standard input, or perf's recording: events, counts, files and their build\n"
+		"ids. Nothing is unwound and no symbols are needed.\n",
 		"framewalk inspect crash.dmp\twhat is in there\n"
+		"framewalk inspect perf.data\tevents, samples, losses, files\n"
 		"framewalk inspect --json crash.dmp\tthe same for scripts\n",
 		FW_COMPLETE_FILES, .run = fw_cmd_inspect },
 	[FW_COMMAND_ADDR] = { FW_COMMAND_ADDR, "addr", "-e FILE [ADDRESS]...",
