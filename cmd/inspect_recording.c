@@ -1,5 +1,6 @@
 // A recording as `framewalk inspect` shows it: events, counts, files.
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,8 +27,11 @@ bool fw_inspect_is_recording(const char *path)
 	size_t n;
 	if (strcmp(path, "-") == 0 || stat(path, &st) < 0)
 		return false;
-	if (S_ISDIR(st.st_mode))
-		return true;
+	if (S_ISDIR(st.st_mode)) {
+		char data[4096];
+		int want = snprintf(data, sizeof(data), "%s/data", path);
+		return want < (int)sizeof(data) && stat(data, &st) == 0;
+	}
 	return fw_file_peek(path, head, sizeof(head), &n, &err) == FW_OK &&
 	       fw_recording_sniff(head, n);
 }
