@@ -18,5 +18,12 @@ cd "$here/.."
 				"$(sha256sum < "$file" | cut -d ' ' -f 1)"
 		done
 	done
+	printf '\n### perf\nRecordings by perf of src/tiny.c, and what perf script says of them; opt/app is the folder.\n'
+	printf '`recipes/perf.sh` records them again, `recipes/perf_blank.py` takes the machine out.\n\n'
+	printf '| file | bytes | sha256 |\n|---|---|---|\n'
+	find perf -type f | LC_ALL=C sort | while read -r file; do
+		printf '| %s | %s | %s |\n' "$file" "$(stat -c %s "$file")" \
+			"$(sha256sum < "$file" | cut -d ' ' -f 1)"
+	done
 } > README.new
 mv README.new README.md
