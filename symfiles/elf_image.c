@@ -68,3 +68,28 @@ enum fw_code fw_elf_identity(struct fw_elf *elf, struct fw_image **ret, struct f
 	fw_elf_identity_into(elf, b);
 	return fw_builder_freeze(b, ret, err);
 }
+
+enum fw_code fw_elf_compile_memory(const void *data, uint64_t size, struct fw_image **ret,
+				   struct fw_error *err)
+{
+	struct fw_elf_files files = { .raw_names = true };
+	struct fw_builder *b;
+	if (size > FW_MAX_VDSO)
+		return fw_fail(err, FW_LIMIT, NULL, "larger than any vDSO");
+	enum fw_code code = fw_elf_open_bytes(data, size, &files.elf, err);
+	if (code != FW_OK)
+		return code;
+	code = fw_builder_create(&b, err);
+	if (code == FW_OK) {
+		fw_elf_identity_into(files.elf, b);
+		code = fw_elf_symbols_into(&files, b, err);
+		if (code == FW_OK)
+			code = fw_elf_cfi_into(&files, b, err);
+		if (code == FW_OK)
+			code = fw_builder_freeze(b, ret, err);
+		else
+			fw_builder_destroy(b);
+	}
+	fw_elf_close(files.elf);
+	return code;
+}

@@ -43,4 +43,11 @@ FW_MUST_CHECK enum fw_code fw_elf_compile(const struct fw_elf_files *files,
 FW_MUST_CHECK enum fw_code fw_elf_identity(struct fw_elf *elf, struct fw_image **ret,
 					   struct fw_error *err);
 
+/**
+ * The image of the kernel's vDSO, which is in no file: from its bytes in a process, as
+ * they are mapped. Names by its symbol table and unwind rules, by our own readers.
+ */
+FW_MUST_CHECK enum fw_code fw_elf_compile_memory(const void *data, uint64_t size,
+	struct fw_image **ret, struct fw_error *err);
+
 #endif

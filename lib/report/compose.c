@@ -8,6 +8,7 @@
 
 #include "lib/report/names.h"
 #include "lib/snapshot/crash_reason.h"
+#include "symfiles/elf_image.h"
 #include "symfiles/lazy_cfi.h"
 
 /** What a report needs beyond its plain data: how names are looked up later. */
@@ -17,6 +18,7 @@ struct fw_report_private {
 	struct fw_report_options options;
 	uint8_t *reloaded;		// per module: its broken image was replaced once
 	struct fw_lazy_cfi **rules;	// per module: of those that have no rules in their image
+	struct fw_symbol_file *vdso;	// with an image of ours; NULL: none made
 };
 
 static void module_key(const struct fw_report *r, uint32_t module, struct fw_symbol_key *key)
@@ -31,12 +33,36 @@ static void module_key(const struct fw_report *r, uint32_t module, struct fw_sym
 	};
 }
 
+/** The kernel's vDSO lies in no file; where its memory was captured, that tells the same. */
+static const struct fw_symbol_file *vdso_symbols(struct fw_report *r, uint32_t module)
+{
+	const struct fw_symbol_file *found = r->modules[module].symbols;
+	const struct fw_module_info *m = r->modules[module].info;
+	if (found->image != NULL || m->base != r->snapshot->vdso || m->base == 0)
+		return found;
+	if (r->private->vdso != NULL)
+		return r->private->vdso;
+	const struct fw_segment *s = fw_memory_find(&r->snapshot->memory, m->base);
+	struct fw_symbol_file *file = fw_arena_alloc(&r->private->arena, sizeof(*file));
+	struct fw_image *image;
+	if (s == NULL || file == NULL)
+		return found;
+	const uint64_t before = m->base - s->start, left = s->size - before;
+	if (fw_elf_compile_memory(s->data + before, m->size < left ? m->size : left,
+				  &image, NULL) != FW_OK)
+		return found;
+	*file = (struct fw_symbol_file){ .status = FW_SYMBOLS_LOADED, .image = image };
+	snprintf(file->message, sizeof(file->message), "from its image in the capture");
+	return r->private->vdso = file;
+}
+
 static const struct fw_image *image_of(void *context, uint32_t module)
 {
 	struct fw_report *r = context;
 	struct fw_symbol_key key;
 	module_key(r, module, &key);
 	r->modules[module].symbols = fw_symbols_load(r->private->symbols, &key);
+	r->modules[module].symbols = vdso_symbols(r, module);
 	return r->modules[module].symbols->image;
 }
 
@@ -404,6 +430,8 @@ void fw_report_destroy(struct fw_report *r)
 		return;
 	for (uint32_t i = 0; i < r->num_modules; i++)
 		fw_lazy_cfi_close(r->private->rules[i]);
+	if (r->private->vdso != NULL)
+		fw_image_destroy((struct fw_image *)r->private->vdso->image);
 	fw_arena_deinit(&r->private->arena);
 	free(r->private);
 	free(r);
