@@ -127,13 +127,17 @@ START_TEST(code_without_a_rule_at_the_end_of_the_copy_is_truncated)
 END_TEST
 
 // code without rules that keeps frame records: they are followed to the copy's end
-static const struct { uint64_t rbp; size_t words; enum fw_stop stop; const char *detail; } records[] = {
-	{ S + 16, 8, FW_STOP_TRUNCATED_STACK, "truncated at 64 bytes" },	// one record, then above
-	{ S + 56, 8, FW_STOP_TRUNCATED_STACK, "truncated at 64 bytes" },	// half of it was copied
-	{ S + 64, 8, FW_STOP_TRUNCATED_STACK, "truncated at 64 bytes" },
-	{ S + 0x100000, 8, FW_STOP_TRUNCATED_STACK, "truncated at 64 bytes" },
-	{ S + 0x1000000, 8, FW_STOP_NO_RULE, NULL },		// no part of this stack
-	{ S + 65, 8, FW_STOP_NO_RULE, NULL },			// no frame pointer
+static const struct {
+	uint64_t rbp;
+	enum fw_stop stop;
+	const char *detail;
+} records[] = {
+	{ S + 16, FW_STOP_TRUNCATED_STACK, "truncated at 64 bytes" },	// one, then above
+	{ S + 56, FW_STOP_TRUNCATED_STACK, "truncated at 64 bytes" },	// half a record
+	{ S + 64, FW_STOP_TRUNCATED_STACK, "truncated at 64 bytes" },
+	{ S + 0x100000, FW_STOP_TRUNCATED_STACK, "truncated at 64 bytes" },
+	{ S + 0x1000000, FW_STOP_NO_RULE, NULL },		// no part of this stack
+	{ S + 65, FW_STOP_NO_RULE, NULL },			// no frame pointer
 };
 
 START_TEST(frame_record_above_the_copy_is_truncation)
@@ -143,7 +147,7 @@ START_TEST(frame_record_above_the_copy_is_truncation)
 	world_reg(&w, "rbp", records[_i].rbp);
 	words[2] = S + 0x1000;
 	words[3] = M + 0x3000;
-	walk_words(S, records[_i].words);
+	walk_words(S, 8);
 	expect_end(&w, 1 + one, records[_i].stop);
 	if (records[_i].detail)
 		ck_assert_str_eq(w.result.stop_detail, records[_i].detail);
@@ -208,7 +212,8 @@ START_TEST(register_saved_below_sp_is_unknown_in_a_caller)
 	expect_end(&w, 3, FW_STOP_END_OF_STACK);
 	ck_assert(fw_regs_has(&w.result.regs.data[1], 3));
 	ck_assert(fw_regs_has(&w.result.regs.data[2], 3));
-	ck_assert_uint_eq(w.result.regs.data[2].v[3], M + 0x1550);	// in the copy: as the rule says
+	// in the copy: as the rule says
+	ck_assert_uint_eq(w.result.regs.data[2].v[3], M + 0x1550);
 }
 END_TEST
 
@@ -284,7 +289,8 @@ START_TEST(reset_to_another_process)
 	expect_end(&w, 3, FW_STOP_END_OF_STACK);
 	// more modules, and another one at the old one's place
 	world_init(&other, FW_CPU_AMD64, FW_OS_LINUX);
-	world_module(&other, M, 0x10000, "STACK CFI INIT 1000 100 .cfa: $rsp 24 + .ra: .cfa -8 + ^\n");
+	world_module(&other, M, 0x10000,
+		     "STACK CFI INIT 1000 100 .cfa: $rsp 24 + .ra: .cfa -8 + ^\n");
 	world_module(&other, M + 0x10000, 0x10000, cfi);
 	struct world first = w;
 	for (unsigned i = 0; i < 2; i++)

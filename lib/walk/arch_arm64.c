@@ -42,7 +42,8 @@ static bool frame_pointer(struct fw_walker *w, struct fw_caller *ret, bool *ret_
 	}
 	enum fw_evidence evidence = fw_walk_evidence(w, address);
 	next &= w->pac_mask;
-	bool alien = next != 0 && (next < fp + 16 || next % 8 != 0 || !fw_walk_may_point_to(w, next));
+	bool alien = next != 0 &&
+		     (next < fp + 16 || next % 8 != 0 || !fw_walk_may_point_to(w, next));
 	if (evidence < FW_EVIDENCE_UNVERIFIED ||
 	    (alien && !fw_walk_alien_record(w, evidence, address)))
 		return false;

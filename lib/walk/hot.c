@@ -147,7 +147,7 @@ static uint64_t read_saved(struct fw_walker *w, const struct fw_frame *frame, ui
 	return set;
 }
 
-void fw_walk_recover(struct fw_walker *w, bool all)
+void fw_walk_recover(struct fw_walker *w)
 {
 	const struct fw_cpu *cpu = w->cpu;
 	const struct fw_frame *frames = w->result->frames.data;
@@ -156,7 +156,7 @@ void fw_walk_recover(struct fw_walker *w, bool all)
 				 UINT64_C(1) << cpu->fp;
 	if (w->regs_frame == here)
 		return;
-	uint64_t needed = all ? ((UINT64_C(1) << cpu->num_regs) - 1) & ~carried : 0, set = 0;
+	uint64_t needed = ((UINT64_C(1) << cpu->num_regs) - 1) & ~carried, set = 0;
 	for (size_t i = here; i > w->regs_frame && needed != 0; i--)
 		set |= read_saved(w, &frames[i - 1], frames[i].sp, &needed);
 	w->regs.valid = (w->regs.valid & needed) | set;

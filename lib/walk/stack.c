@@ -64,7 +64,7 @@ struct lane {
 	const struct fw_walk_sample *sample;
 	const struct fw_stretch *code;
 	uint64_t lookup, sp, fp, cfa;
-	uint64_t saved;			// the caller's fp in `data`; the return address's place: kept
+	uint64_t saved;			// the caller's fp in `data`; of the return address: kept
 	bool have_fp;
 	uint64_t start, last;		// of the stack: address, last offset of a word
 	const uint8_t *data;

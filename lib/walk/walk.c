@@ -299,7 +299,7 @@ static enum fw_stop apply_row(struct fw_walker *w, const struct fw_rule *rules, 
 
 static enum fw_stop no_rule(struct fw_walker *w)
 {
-	fw_walk_recover(w, false);
+	fw_walk_recover(w);
 	return step_without_rule(w);
 }
 
@@ -320,7 +320,7 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 	if (w->entry_size != 0 && w->frame.lookup - w->entry < w->entry_size)
 		return fw_walk_end(w, FW_STOP_END_OF_STACK, "the program's entry point");
 	if (w->code->has_win) {
-		fw_walk_recover(w, true);
+		fw_walk_recover(w);
 		enum fw_stop stop = fw_walk_stack_win(w, &used);
 		if (used || stop != FW_STOP_NONE)
 			return stop;
@@ -337,7 +337,7 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 	bool signal = rules[0].flags & (FW_ROW_SIGNAL | FW_ROW_RA_IN_PC);
 	if (!signal && is_outermost(w, rules))
 		return rule_failed(w, FW_ROW_END);
-	fw_walk_recover(w, true);
+	fw_walk_recover(w);
 	if (signal) {
 		if (has_signal_rules(w, rules, count)) {
 			enum fw_stop stop = leave_by_rules(w, rules, count, &programs, &used);
@@ -433,7 +433,8 @@ static enum fw_code go_on(struct fw_walker *w)
 		    (w->options.keep_registers && !fw_vec_push(&r->regs, w->regs)))
 			return FW_NO_MEMORY;
 		if (r->frames.count >= w->options.max_frames)
-			r->stop = fw_walk_stop(w, FW_STOP_LIMIT, "%u frames", w->options.max_frames);
+			r->stop = fw_walk_stop(w, FW_STOP_LIMIT, "%u frames",
+					       w->options.max_frames);
 		else if (r->frames.count % FW_WALK_LOOK == 0 && out_of_time(&start))
 			r->stop = fw_walk_stop(w, FW_STOP_LIMIT, "%d seconds", FW_MAX_WALK_SECONDS);
 		else
@@ -464,7 +465,8 @@ enum fw_code fw_walk_thread(struct fw_walker *w, uint32_t index, struct fw_walk_
 	w->sampled = false;
 	if (!thread->have_context)
 		r->stop = fw_walk_stop(w, FW_STOP_NO_RULE, "no registers: %s",
-				       thread->context_error ? thread->context_error : "none captured");
+				       thread->context_error ? thread->context_error :
+				       "none captured");
 	if (r->stop != FW_STOP_NONE)
 		return FW_OK;
 	w->regs = thread->regs;

@@ -3,7 +3,8 @@
 
 #include "lib/walk/walk.h"
 
-enum { FW_LOWEST_PC = 4096 };	// nothing is ever mapped below (vm.mmap_min_addr, Windows' null page)
+// nothing is ever mapped below (vm.mmap_min_addr, Windows' null page)
+enum { FW_LOWEST_PC = 4096 };
 
 /** A stretch of executable memory of one module, all of which is alike to the walker. */
 struct fw_stretch {
@@ -17,7 +18,7 @@ struct fw_stretch {
 };
 enum {
 	FW_STRETCHES = 16,
-	FW_STACK_REACH = 8 << 20,	// bytes above a stack's copy where more of it may be (Linux' 8 MiB)
+	FW_STACK_REACH = 8 << 20,	// bytes above a copy where the stack may be (Linux' 8 MiB)
 	FW_WALK_LOOK = 4096,		// a power of 2: frames between two looks at the clock
 };
 
@@ -148,11 +149,10 @@ enum fw_stop fw_walk_step(struct fw_walker *w);
 enum fw_stop fw_walk_check(struct fw_walker *w, enum fw_trust trust, uint64_t pc, uint64_t sp,
 			   uint64_t old_sp, bool exact);
 /**
- * Bring w->regs up to w->frame, the last of the result's frames. @p all: every register,
- * what the frames in between have saved read from the stack; otherwise pc, sp and
- * fp, and the others are unknown.
+ * Bring w->regs up to w->frame, the last of the result's frames: what the frames in
+ * between have saved is read from the stack.
  */
-void fw_walk_recover(struct fw_walker *w, bool all);
+void fw_walk_recover(struct fw_walker *w);
 /** Take @p caller as the frame's caller if it can be one. FW_STOP_NONE: taken. */
 enum fw_stop fw_walk_accept(struct fw_walker *w, const struct fw_caller *caller);
 /** Stop with a reason in words. */

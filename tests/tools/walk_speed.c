@@ -73,7 +73,8 @@ static struct fw_image *make_image(struct function *f, uint32_t n)
 		if (f[i].has_fp)
 			fprintf(out, "STACK CFI %x .cfa: $rbp 16 +\n", at + 4);
 		else
-			fprintf(out, "STACK CFI %x $rbx: .cfa -24 + ^\nSTACK CFI %x .cfa: $rsp %u +\n",
+			fprintf(out, "STACK CFI %x $rbx: .cfa -24 + ^\n"
+				"STACK CFI %x .cfa: $rsp %u +\n",
 				at + 5, at + 9, f[i].frame + 16);
 	}
 	fclose(out);
@@ -207,7 +208,8 @@ int main(int argc, char **argv)
 	if (fw_walker_create(&snapshot, &source, &options, &w, &err) != FW_OK)
 		die(err.message);
 	printf("warm               %6.1f ns a frame\n", best(pass, w, samples, WARM, repeat));
-	printf("warm, in turns     %6.1f ns a frame\n", best(pass_batches, w, samples, WARM, repeat));
+	printf("warm, in turns     %6.1f ns a frame\n",
+	       best(pass_batches, w, samples, WARM, repeat));
 	printf("from memory        %6.1f ns a frame (%u MB)\n", best(pass, w, samples, count, 1),
 	       megabytes);
 	printf("... in turns       %6.1f ns a frame\n", best(pass_batches, w, samples, count, 1));
