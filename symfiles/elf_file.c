@@ -281,7 +281,8 @@ static enum fw_code no_memory(struct fw_error *err)
 	return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 }
 
-enum fw_code fw_elf_open(const char *path, struct fw_elf **ret, struct fw_error *err)
+enum fw_code fw_elf_open_path(const char *path, bool dwo, struct fw_elf **ret,
+			      struct fw_error *err)
 {
 	struct fw_elf *self = calloc(1, sizeof(*self));
 	if (self == NULL)
@@ -292,7 +293,12 @@ enum fw_code fw_elf_open(const char *path, struct fw_elf **ret, struct fw_error 
 		return code;
 	}
 	self->own_file = true;
-	return finish_open(self, false, ret, err);
+	return finish_open(self, dwo, ret, err);
+}
+
+enum fw_code fw_elf_open(const char *path, struct fw_elf **ret, struct fw_error *err)
+{
+	return fw_elf_open_path(path, false, ret, err);
 }
 
 enum fw_code fw_elf_open_fd(int fd, bool dwo, struct fw_elf **ret, struct fw_error *err)
@@ -309,7 +315,8 @@ enum fw_code fw_elf_open_fd(int fd, bool dwo, struct fw_elf **ret, struct fw_err
 	return finish_open(self, dwo, ret, err);
 }
 
-enum fw_code fw_elf_open_pages(struct fw_pages *pages, struct fw_elf **ret, struct fw_error *err)
+enum fw_code fw_elf_open_pages(struct fw_pages *pages, bool dwo, struct fw_elf **ret,
+			       struct fw_error *err)
 {
 	struct fw_elf *self = calloc(1, sizeof(*self));
 	if (self == NULL) {
@@ -320,7 +327,7 @@ enum fw_code fw_elf_open_pages(struct fw_pages *pages, struct fw_elf **ret, stru
 				       .map = pages->data, .map_size = pages->capacity };
 	self->own_file = true;
 	*pages = (struct fw_pages){ 0 };
-	return finish_open(self, false, ret, err);
+	return finish_open(self, dwo, ret, err);
 }
 
 enum fw_code fw_elf_open_bytes(const void *data, uint64_t size, struct fw_elf **ret,

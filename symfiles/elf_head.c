@@ -148,7 +148,7 @@ static bool read_head(struct head *h)
 	return fill_segments(h) && fill_sections(h);
 }
 
-static enum fw_code open_partly(const char *path, bool frames, struct fw_elf **ret,
+static enum fw_code open_partly(const char *path, bool frames, bool dwo, struct fw_elf **ret,
 				struct fw_error *err)
 {
 	const uint64_t limit = frames ? FW_READ_BELOW : FW_MAX_INPUT;	// mapped from there on
@@ -167,17 +167,22 @@ static enum fw_code open_partly(const char *path, bool frames, struct fw_elf **r
 	if (fd >= 0)
 		close(fd);
 	if (ok)
-		return fw_elf_open_pages(&pages, ret, err);
+		return fw_elf_open_pages(&pages, dwo, ret, err);
 	fw_pages_deinit(&pages);
-	return fw_elf_open(path, ret, err);
+	return fw_elf_open_path(path, dwo, ret, err);
 }
 
 enum fw_code fw_elf_open_head(const char *path, struct fw_elf **ret, struct fw_error *err)
 {
-	return open_partly(path, false, ret, err);
+	return open_partly(path, false, false, ret, err);
+}
+
+enum fw_code fw_elf_open_shared(const char *path, struct fw_elf **ret, struct fw_error *err)
+{
+	return open_partly(path, false, true, ret, err);
 }
 
 enum fw_code fw_elf_open_frames(const char *path, struct fw_elf **ret, struct fw_error *err)
 {
-	return open_partly(path, true, ret, err);
+	return open_partly(path, true, false, ret, err);
 }

@@ -65,9 +65,15 @@ FW_MUST_CHECK enum fw_code fw_elf_open_head(const char *path, struct fw_elf **re
  */
 FW_MUST_CHECK enum fw_code fw_elf_open_frames(const char *path, struct fw_elf **ret,
 					      struct fw_error *err);
-/** From bytes that become the result's, also on failure. */
-FW_MUST_CHECK enum fw_code fw_elf_open_pages(struct fw_pages *pages, struct fw_elf **ret,
-					     struct fw_error *err);
+/** fw_elf_open_head() of dwz's shared file, which is marked as a relocatable object. */
+FW_MUST_CHECK enum fw_code fw_elf_open_shared(const char *path, struct fw_elf **ret,
+					      struct fw_error *err);
+/** fw_elf_open(); with @p dwo also a relocatable object. */
+FW_MUST_CHECK enum fw_code fw_elf_open_path(const char *path, bool dwo, struct fw_elf **ret,
+					    struct fw_error *err);
+/** From bytes that become the result's, also on failure; @p dwo as above. */
+FW_MUST_CHECK enum fw_code fw_elf_open_pages(struct fw_pages *pages, bool dwo,
+					     struct fw_elf **ret, struct fw_error *err);
 
 /** True for the name of a section of GNU's old compression, ".zdebug_x" for ".debug_x". */
 bool fw_elf_is_zdebug(struct fw_str name, const char *plain);

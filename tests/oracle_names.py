@@ -32,6 +32,8 @@ through a whole unit for each address (50 ms in the large program), so it is ask
 
 llvm-addr2line (14), inlined calls, files and lines: names are not compared, its demangler is one
 of its own ('lambda'(int) for {lambda(int)#1}).
+  no line         Where no line program has the address (code before a sequence's first row) it
+                  gives the source file that the symbol table names, without a line; ours has none.
 """
 import argparse
 import json
@@ -171,7 +173,10 @@ def is_part(few, all_frames):
 def explain(a, b, witness, tool, second=None):
     """Set of explanations of all that differs between chains @a, ours, and @b; None."""
     if tool == "llvm-addr2line":
-        return set() if places(a) == places(b) else None
+        if places(a) == places(b):
+            return set()
+        same = len(a) == len(b) and places(a)[1:] == places(b)[1:]
+        return {"no line"} if same and a[0][1:] == (None, None) and b[0][2] is None else None
     binutils = tool == "addr2line"
     if binutils and len(b) < len(a) and witness is not None and places(a) == places(witness):
         return {"rnglistx"} if is_part(b[1:], a) else None
