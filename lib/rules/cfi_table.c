@@ -1,5 +1,6 @@
 #include "lib/rules/cfi_find.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,27 +86,39 @@ static bool row_exists(const struct fw_cfi_table *t, uint32_t row)
 	return row == 0 || row < t->num_rows;
 }
 
+/** One of a table's hundred thousand blocks; only a bad one is worth words. */
+__attribute__((format(printf, 4, 5), cold))
+static enum fw_code bad_block(struct fw_error *err, uint32_t page, uint32_t index,
+			      const char *format, ...)
+{
+	char place[40], text[128];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	snprintf(place, sizeof(place), "page %u, block %u", page, index);
+	return fw_fail(err, FW_MALFORMED, place, "%s", text);
+}
+
 static enum fw_code check_block(const struct fw_cfi_table *t, uint32_t page, uint32_t index,
 				struct fw_error *err)
 {
 	uint32_t block = fw_cfi_load32(t->pages + t->dir[page] + index * 4), m = block & 0xff;
-	char place[40];
-	snprintf(place, sizeof(place), "page %u, block %u", page, index);
 	if (block & FW_CFI_WHOLE)
 		return row_exists(t, block & ~FW_CFI_WHOLE) ? FW_OK :
-		       fw_fail(err, FW_MALFORMED, place, "no row %u", block & ~FW_CFI_WHOLE);
+		       bad_block(err, page, index, "no row %u", block & ~FW_CFI_WHOLE);
 	uint64_t at = (uint64_t)t->dir[page] + (uint64_t)(block >> 9) * 2;
 	if (block >> 9 < FW_CFI_TABLE_BYTES / 2 || at + FW_CFI_PAD > t->pages_size)
-		return fw_fail(err, FW_MALFORMED, place, "block lies outside the pages");
+		return bad_block(err, page, index, "block lies outside the pages");
 	if (!(block & FW_CFI_LONG) != (m <= 16 && !t->wide))
-		return fw_fail(err, FW_MALFORMED, place, "wrong long flag");
+		return bad_block(err, page, index, "wrong long flag");
 	const uint8_t *rows = t->pages + at, *change = rows + (m + 1) * (t->wide ? 4 : 2);
 	for (uint32_t i = 0; i <= m; i++) {
 		uint32_t row = t->wide ? fw_cfi_load32(rows + i * 4) : fw_cfi_load16(rows + i * 2);
 		if (!row_exists(t, row))
-			return fw_fail(err, FW_MALFORMED, place, "no row %u", row);
+			return bad_block(err, page, index, "no row %u", row);
 		if (i < m && (change[i] == 0xff || (i && change[i] <= change[i - 1])))
-			return fw_fail(err, FW_MALFORMED, place, "changes are not sorted");
+			return bad_block(err, page, index, "changes are not sorted");
 	}
 	return FW_OK;
 }
