@@ -45,7 +45,8 @@ static enum fw_code count_sample(struct tally *t, const struct fw_sample *s, str
 		t->first = s->time;
 	if (s->time > t->last)
 		t->last = s->time;
-	enum fw_code code = fw_intern_add(&t->processes, (const char *)&s->pid, sizeof(s->pid), &id);
+	enum fw_code code = fw_intern_add(&t->processes, (const char *)&s->pid, sizeof(s->pid),
+					  &id);
 	if (code == FW_OK)
 		code = fw_intern_add(&t->threads, (const char *)&s->tid, sizeof(s->tid), &id);
 	return code == FW_OK ? FW_OK : fw_fail(err, code, NULL, "out of memory for counts");
