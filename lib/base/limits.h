@@ -66,6 +66,10 @@ enum {
 	FW_MAX_RENAMED = 64,		// files of one library's stem in its folder that are looked at
 	FW_MAX_IDENT = 64,		// characters of a debug or code id
 
+	// profiles
+	FW_MAX_KALLSYMS = 268435456,	// bytes of a copy of /proc/kallsyms; real ones have 15 MB
+	FW_MAX_PROFILE_NODES = 67108864,	// of the prefix tree: 2 GiB of them
+
 	// walking
 	FW_MAX_FRAMES = 1048576,	// of one thread
 	FW_MAX_REPORT_FRAMES = 4194304,	// of one report
