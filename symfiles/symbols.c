@@ -592,6 +592,12 @@ const struct fw_elf *fw_symbols_elf(struct fw_symbols *s, const struct fw_symbol
 	return elf;
 }
 
+char *fw_symbols_recorded(const struct fw_symbols *s, struct fw_str path)
+{
+	char *ret;
+	return asprintf(&ret, "%s%.*s", s->sysroot, (int)path.n, path.s) < 0 ? NULL : ret;
+}
+
 // ---- one file by path ----
 
 static enum fw_code open_elf_file(struct fw_symbols *s, const char *path, bool fresh, bool lazily,

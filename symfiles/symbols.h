@@ -92,6 +92,9 @@ const struct fw_symbol_file *fw_symbols_reload(struct fw_symbols *s,
 /** The ELF file with the same id under the -s paths or the system root, or NULL. Any thread; cached. */
 const struct fw_elf *fw_symbols_elf(struct fw_symbols *s, const struct fw_symbol_key *key);
 
+/** Where a file of that recorded path is looked for first: below the system root. malloc'd; NULL: no memory. */
+char *fw_symbols_recorded(const struct fw_symbols *s, struct fw_str path);
+
 /**
  * Call @p each with the path of every ELF program or library under the -s paths, in
  * search order, until it returns true; then true. For captures that do not say

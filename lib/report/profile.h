@@ -71,7 +71,6 @@ struct fw_profile_options {
 	bool samples;			// keep every sample, not only distinct stacks
 	bool per_thread;		// do not merge threads of one name
 	bool kernel;			// the kernel's part of the stack
-	bool repair;
 	uint32_t max_frames;
 	unsigned jobs;			// 0: one per CPU
 	// filters; empty: all
@@ -81,7 +80,8 @@ struct fw_profile_options {
 	uint64_t time_from, time_to;	// nanoseconds of the recording's clock, both included
 	struct fw_str event;
 	const char *kallsyms;		// NULL: the running kernel's
-	void (*progress)(void *context, uint64_t samples);	// may be NULL; any worker
+	const char *vdso;		// file with the vDSO's image; NULL: none
+	void (*progress)(void *context, uint64_t samples);	// may be NULL; one thread calls it
 	void *progress_context;
 };
 

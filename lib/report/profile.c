@@ -1,0 +1,67 @@
+#include "lib/report/profile.h"
+
+#include <stdlib.h>
+
+#include "lib/report/kallsyms.h"
+#include "lib/report/profile_internal.h"
+
+enum fw_code fw_profile_create(struct fw_recording *recording, const char *path,
+			       struct fw_symbols *symbols,
+			       const struct fw_profile_options *options,
+			       struct fw_profile **ret, struct fw_error *err)
+{
+	struct fw_profile *p = calloc(1, sizeof(*p));
+	struct fw_profile_private *private = calloc(1, sizeof(*private));
+	if (p == NULL || private == NULL) {
+		free(p);
+		free(private);
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
+	}
+	p->recording = recording;
+	p->path = path;
+	p->private = private;
+	private->options = *options;
+	fw_arena_init(&private->arena, 0);
+	fw_binder_init(&private->binder, symbols, recording->spaces, options->vdso);
+	enum fw_code code = fw_profile_walk(p, err);
+	if (code != FW_OK) {
+		fw_profile_destroy(p);
+		return code;
+	}
+	*ret = p;
+	return FW_OK;
+}
+
+void fw_profile_destroy(struct fw_profile *p)
+{
+	if (p == NULL)
+		return;
+	struct fw_profile_private *private = p->private;
+	fw_binder_deinit(&private->binder);
+	fw_kallsyms_close(private->kallsyms);
+	fw_arena_deinit(&private->arena);
+	free(p->threads);
+	free(p->samples);
+	free(p->lines);
+	free(private);
+	free(p);
+}
+
+uint64_t fw_profile_base(const struct fw_profile *p, uint32_t space, uint32_t module)
+{
+	const struct fw_profile_private *private = p->private;
+	const struct fw_bound *bound = space < private->binder.bounds.count ?
+				       private->binder.bounds.data[space] : NULL;
+	for (uint32_t i = 0; bound != NULL && i < bound->num_modules; i++)
+		if (bound->dsos[i] == module)
+			return bound->modules[i].base;
+	return 0;
+}
+
+uint64_t fw_profile_address(const struct fw_profile *p, uint32_t space,
+			    const struct fw_profile_frame *frame)
+{
+	if (frame->kernel || frame->module == FW_NO_MODULE)
+		return frame->pc;
+	return fw_profile_base(p, space, frame->module) + frame->pc;
+}
