@@ -16,6 +16,7 @@ enum fw_exit {
 
 // Subcommands: take a parsed command line, return an enum fw_exit.
 int fw_cmd_stack(const struct fw_args *args);
+int fw_cmd_samples(const struct fw_args *args);
 int fw_cmd_rules(const struct fw_args *args);
 int fw_cmd_inspect(const struct fw_args *args);
 int fw_cmd_addr(const struct fw_args *args);

@@ -8,15 +8,16 @@
 
 enum { EVERY = (1 << FW_COMMAND_COUNT) - 1 };
 
-#define SYMFILE_USERS (ON(STACK) | ON(RULES) | ON(ADDR))
-#define REPORTERS (ON(STACK) | ON(RULES) | ON(INSPECT) | ON(ADDR) | ON(SYMS))
+#define SYMFILE_USERS (ON(STACK) | ON(SAMPLES) | ON(RULES) | ON(ADDR))
+#define REPORTERS (ON(STACK) | ON(SAMPLES) | ON(RULES) | ON(INSPECT) | ON(ADDR) | ON(SYMS))
 
 const struct fw_opt fw_opts[FW_OPT_COUNT] = {
 	[FW_OPT_EXE] = { FW_OPT_EXE, 'e', "exe", "FILE", FW_TYPE_TEXT,
 		FW_COMPLETE_FILES, .commands = ON(ADDR),
 		.help = "the ELF or symbol file that the addresses are of" },
 	[FW_OPT_SYMBOLS] = { FW_OPT_SYMBOLS, 's', "symbols", "PATH", FW_TYPE_TEXT,
-		FW_COMPLETE_FILES, .repeats = true, .commands = ON(STACK) | ON(ADDR) | ON(SYMS),
+		FW_COMPLETE_FILES, .repeats = true,
+		.commands = ON(STACK) | ON(SAMPLES) | ON(ADDR) | ON(SYMS),
 		.help = "symbols: a store (name/ID/name.sym), one file, or any folder of\n"
 			"symbol files (.sym, .sym.gz, .sym.zst), programs, libraries and\n"
 			"debug files; repeatable, the first match wins" },
@@ -28,6 +29,12 @@ const struct fw_opt fw_opts[FW_OPT_COUNT] = {
 		FW_COMPLETE_WORDS, "text json ndjson machine", .commands = ON(STACK) | ON(ADDR),
 		.help = "text (default), json, ndjson (one object a line and a capture)\n"
 			"or machine (Breakpad's -m lines)" },
+	[FW_OPT_SAMPLES_FORMAT] = { FW_OPT_SAMPLES_FORMAT, 0, "format", "FORMAT", FW_TYPE_CHOICE,
+		FW_COMPLETE_WORDS, "folded perf json ndjson pprof firefox",
+		.commands = ON(SAMPLES),
+		.help = "folded (default: one line a distinct stack), perf (perf script's\n"
+			"text), json (an object a distinct stack), ndjson (one a sample),\n"
+			"pprof (profile.proto) or firefox (profiler.firefox.com)" },
 	[FW_OPT_JSON] = { FW_OPT_JSON, 0, "json", .commands = REPORTERS,
 		.help = "write one JSON object" },
 	[FW_OPT_PRETTY] = { FW_OPT_PRETTY, 0, "pretty", .commands = REPORTERS,
@@ -42,19 +49,57 @@ const struct fw_opt fw_opts[FW_OPT_COUNT] = {
 		.commands = ON(SYMS) | ON(ADDR),
 		.help = "names of functions as they stand in the ELF file" },
 	[FW_OPT_JOBS] = { FW_OPT_JOBS, 'j', "jobs", "N", FW_TYPE_NUMBER,
-		.min = 1, .max = 64, .commands = ON(STACK) | ON(SYMS),
+		.min = 1, .max = 64, .commands = ON(STACK) | ON(SAMPLES) | ON(SYMS),
 		.help = "captures or files worked on at once, 1 to 64 (default: one per CPU);\n"
 			"the output is the same for any N" },
 	[FW_OPT_THREADS] = { FW_OPT_THREADS, 0, "threads", "WHICH", FW_TYPE_THREADS,
 		FW_COMPLETE_WORDS, "crashing all", .commands = ON(STACK),
 		.help = "all (default), crashing, a thread id, or #N for the Nth from 0" },
 	[FW_OPT_MAX_FRAMES] = { FW_OPT_MAX_FRAMES, 0, "max-frames", "N", FW_TYPE_NUMBER,
-		.min = 1, .max = FW_MAX_FRAMES, .commands = ON(STACK),
+		.min = 1, .max = FW_MAX_FRAMES, .commands = ON(STACK) | ON(SAMPLES),
 		.help = "frames walked in a thread, 1 to 1048576 (default)" },
+	[FW_OPT_COMM] = { FW_OPT_COMM, 0, "comm", "NAME", FW_TYPE_TEXT,
+		.commands = ON(SAMPLES),
+		.help = "only samples of threads of that name" },
+	[FW_OPT_PID] = { FW_OPT_PID, 0, "pid", "PID", FW_TYPE_NUMBER,
+		.min = 0, .max = UINT32_MAX, .commands = ON(SAMPLES),
+		.help = "only samples of that process" },
+	[FW_OPT_TID] = { FW_OPT_TID, 0, "tid", "TID", FW_TYPE_NUMBER,
+		.min = 0, .max = UINT32_MAX, .commands = ON(SAMPLES),
+		.help = "only samples of that thread" },
+	[FW_OPT_TIME] = { FW_OPT_TIME, 0, "time", "A,B", FW_TYPE_TEXT,
+		.commands = ON(SAMPLES),
+		.help = "only samples from second A to second B of the recording's clock,\n"
+			"as --format perf prints it; A or B may be left out" },
+	[FW_OPT_EVENT] = { FW_OPT_EVENT, 0, "event", "NAME", FW_TYPE_TEXT,
+		.commands = ON(SAMPLES),
+		.help = "only samples of that event" },
+	[FW_OPT_PER_THREAD] = { FW_OPT_PER_THREAD, 0, "per-thread", .commands = ON(SAMPLES),
+		.help = "threads of one name are kept apart" },
+	[FW_OPT_NO_INLINE] = { FW_OPT_NO_INLINE, 0, "no-inline", .commands = ON(SAMPLES),
+		.help = "no frames for inlined calls" },
+	[FW_OPT_KERNEL] = { FW_OPT_KERNEL, 0, "kernel", .commands = ON(SAMPLES),
+		.help = "with the kernel's part of stacks (default)" },
+	[FW_OPT_NO_KERNEL] = { FW_OPT_NO_KERNEL, 0, "no-kernel", .commands = ON(SAMPLES),
+		.help = "without the kernel's part of stacks" },
+	[FW_OPT_KALLSYMS] = { FW_OPT_KALLSYMS, 0, "kallsyms", "FILE", FW_TYPE_TEXT,
+		FW_COMPLETE_FILES, .commands = ON(SAMPLES),
+		.help = "names of the kernel (default: /proc/kallsyms)" },
+	[FW_OPT_ANNOTATE] = { FW_OPT_ANNOTATE, 0, "annotate", .commands = ON(SAMPLES),
+		.help = "folded: mark frames of the kernel _[k], inlined _[i], JIT _[j]" },
+	[FW_OPT_WEIGHT] = { FW_OPT_WEIGHT, 0, "weight", .commands = ON(SAMPLES),
+		.help = "folded: sums of periods instead of numbers of samples" },
+	[FW_OPT_FLAMEGRAPH] = { FW_OPT_FLAMEGRAPH, 0, "flamegraph", "FILE", FW_TYPE_TEXT,
+		FW_COMPLETE_FILES, .commands = ON(SAMPLES),
+		.help = "write a flame graph page of one self-contained FILE" },
+	[FW_OPT_DIFF] = { FW_OPT_DIFF, 0, "diff", .commands = ON(SAMPLES),
+		.help = "compare two recordings, BEFORE and AFTER" },
 	[FW_OPT_BRIEF] = { FW_OPT_BRIEF, 0, "brief", .commands = ON(STACK),
 		.help = "only the header and the crashing thread" },
-	[FW_OPT_SUMMARY] = { FW_OPT_SUMMARY, 0, "summary", .commands = ON(STACK),
-		.help = "only the ten fields a bot needs" },
+	[FW_OPT_SUMMARY] = { FW_OPT_SUMMARY, 0, "summary",
+		.commands = ON(STACK) | ON(SAMPLES),
+		.help = "only the ten fields a bot needs; of samples: what was unwound,\n"
+			"what was lost, what lacks symbols" },
 	[FW_OPT_REGISTERS] = { FW_OPT_REGISTERS, 0, "registers", .commands = ON(STACK),
 		.help = "registers of every frame" },
 	[FW_OPT_NO_FOLD] = { FW_OPT_NO_FOLD, 0, "no-fold", .commands = ON(STACK),
@@ -101,6 +146,17 @@ const struct fw_command fw_commands[FW_COMMAND_COUNT] = {
 		"framewalk stack --format ndjson *.dmp dir/\ta capture, a line\n"
 		"ssh host cat crash.dmp.gz | framewalk stack - --summary\tten fields\n",
 		FW_COMPLETE_FILES, .run = fw_cmd_stack },
+	[FW_COMMAND_SAMPLES] = { FW_COMMAND_SAMPLES, "samples", "RECORDING",
+		"stacks of a profiler's samples (perf.data)",
+		"A RECORDING is what perf record --call-graph dwarf wrote, also with -z or piped,\n"
+		"or the directory of --threads; - is standard input.\n",
+		"framewalk samples perf.data\tfolded stacks, ready for a flame graph\n"
+		"framewalk samples perf.data --flamegraph out.html\tone self-contained page\n"
+		"framewalk samples perf.data --format perf\tperf script's text\n"
+		"framewalk samples perf.data --summary\twhat was unwound, what was lost\n"
+		"perf record -o - --call-graph dwarf ./app | framewalk samples -\tpiped\n"
+		"framewalk samples --diff before.data after.data\twhat changed\n",
+		FW_COMPLETE_FILES, .run = fw_cmd_samples },
 	[FW_COMMAND_RULES] = { FW_COMMAND_RULES, "rules", "SYMFILE ADDRESS...",
 		"the unwind rule in force at an address of a symbol file",
 		"ADDRESS is hexadecimal, as the symbol file counts; 0x may be left out.\n",
