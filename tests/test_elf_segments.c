@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include <check.h>
 #include <link.h>
 #include <stdio.h>
