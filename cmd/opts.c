@@ -67,10 +67,10 @@ const struct fw_opt fw_opts[FW_OPT_COUNT] = {
 	[FW_OPT_TID] = { FW_OPT_TID, 0, "tid", "TID", FW_TYPE_NUMBER,
 		.min = 0, .max = UINT32_MAX, .commands = ON(SAMPLES),
 		.help = "only samples of that thread" },
-	[FW_OPT_TIME] = { FW_OPT_TIME, 0, "time", "A,B", FW_TYPE_TEXT,
+	[FW_OPT_TIME] = { FW_OPT_TIME, 0, "time", "RANGE", FW_TYPE_TEXT,
 		.commands = ON(SAMPLES),
-		.help = "only samples from second A to second B of the recording's clock,\n"
-			"as --format perf prints it; A or B may be left out" },
+		.help = "A,B: only samples from second A to second B of the recording's\n"
+			"clock, as --format perf prints it; A or B may be left out" },
 	[FW_OPT_EVENT] = { FW_OPT_EVENT, 0, "event", "NAME", FW_TYPE_TEXT,
 		.commands = ON(SAMPLES),
 		.help = "only samples of that event" },

@@ -1,6 +1,6 @@
 # One table: the options in --help, in the three completions and in the man page are the same.
 # needs: bash
-commands='framewalk stack rules inspect addr syms help'
+commands='framewalk stack samples rules inspect addr syms help'
 "$FRAMEWALK" completion list | LC_ALL=C sort > list
 
 # --help, as "command --name -x ARG"
