@@ -1,5 +1,4 @@
 #include <elf.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,16 +35,8 @@ static bool fill(const struct head *h, uint64_t offset, uint64_t n)
 		return true;		// whoever reads it finds the same
 	if (n > h->bytes.size - offset)
 		n = h->bytes.size - offset;
-	while (n > 0) {
-		ssize_t got = pread(h->fd, h->data + offset, n, (off_t)offset);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		offset += (uint64_t)got;
-		n -= (uint64_t)got;
-	}
-	return true;
+	uint64_t got;
+	return fw_pread_all(h->fd, h->data + offset, n, offset, &got, NULL) == FW_OK && got == n;
 }
 
 static uint64_t word(const struct head *h, uint64_t at)

@@ -1,6 +1,5 @@
 #include "symfiles/lazy.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/base/arena.h"
+#include "lib/base/file.h"
 #include "lib/base/vec.h"
 #include "lib/image/block.h"
 #include "symfiles/loader_internal.h"
@@ -109,22 +109,15 @@ static enum fw_code take_fragment(struct fw_lazy *z, struct fw_image **ret, stru
 	struct fw_error why;
 	if (fstat(z->session.image, &st) < 0 || st.st_size <= 0)
 		return fw_fail(err, FW_MALFORMED, NULL, "loader: it gave no image");
-	size_t n = (size_t)st.st_size, at = 0;
+	uint64_t n = (uint64_t)st.st_size, got;
 	if (n > FW_MAX_LAZY_BYTES)
 		return fw_fail(err, FW_LIMIT, NULL, "loader: its answer is too long");
 	uint8_t *bytes = aligned_alloc(FW_BLOCK_ALIGN, (n | (FW_BLOCK_ALIGN - 1)) + 1);
 	if (bytes == NULL)
 		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
-	while (at < n) {
-		ssize_t got = pread(z->session.image, bytes + at, n - at, (off_t)at);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			break;
-		at += (size_t)got;
-	}
-	enum fw_code code = at < n ? fw_fail(&why, FW_IO, NULL, "it became shorter") :
-				     fw_image_open(bytes, n, ret, &why);
+	bool whole = fw_pread_all(z->session.image, bytes, n, 0, &got, NULL) == FW_OK && got == n;
+	enum fw_code code = whole ? fw_image_open(bytes, n, ret, &why) :
+				    fw_fail(&why, FW_IO, NULL, "it became shorter");
 	if (code != FW_OK) {
 		free(bytes);
 	} else {

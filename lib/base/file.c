@@ -88,18 +88,10 @@ static enum fw_code read_whole(int fd, uint64_t size, struct fw_pages *ret, stru
 	struct fw_pages p = { 0 };
 	if (!fw_pages_reserve(&p, size))
 		return no_memory(err);
-	while (p.size < size) {
-		ssize_t n = pread(fd, p.data + p.size, size - p.size, (off_t)p.size);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			enum fw_code code = fw_fail_errno(err, NULL, "cannot read");
-			fw_pages_deinit(&p);
-			return code;
-		}
-		if (n == 0)
-			break;
-		p.size += (uint64_t)n;
+	enum fw_code code = fw_pread_all(fd, p.data, size, 0, &p.size, err);
+	if (code != FW_OK) {
+		fw_pages_deinit(&p);
+		return code;
 	}
 	*ret = p;
 	return FW_OK;
@@ -261,19 +253,11 @@ static enum fw_code peek_fd(int fd, void *buffer, size_t n, size_t *ret_n, struc
 	enum fw_packing packing = fw_packing_of(magic, (uint64_t)got);
 	if (packing != FW_PLAIN)
 		return fw_decompress_head(packing, fd, buffer, n, ret_n, err);
-	size_t done = 0;
-	while (done < n) {
-		got = pread(fd, (char *)buffer + done, n - done, (off_t)done);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return fw_fail_errno(err, NULL, "cannot read");
-		if (got == 0)
-			break;
-		done += (size_t)got;
-	}
-	*ret_n = done;
-	return FW_OK;
+	uint64_t done;
+	enum fw_code code = fw_pread_all(fd, buffer, n, 0, &done, err);
+	if (code == FW_OK)
+		*ret_n = (size_t)done;
+	return code;
 }
 
 enum fw_code fw_file_peek(const char *path, void *buffer, size_t n, size_t *ret_n,
@@ -291,6 +275,24 @@ enum fw_code fw_file_peek(const char *path, void *buffer, size_t n, size_t *ret_
 	if (fd >= 0)
 		close(fd);
 	return code;
+}
+
+enum fw_code fw_pread_all(int fd, void *out, uint64_t n, uint64_t offset, uint64_t *ret_n,
+			  struct fw_error *err)
+{
+	*ret_n = 0;
+	while (*ret_n < n) {
+		ssize_t got = pread(fd, (char *)out + *ret_n, n - *ret_n,
+				    (off_t)(offset + *ret_n));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return fw_fail_errno(err, NULL, "cannot read");
+		if (got == 0)
+			break;
+		*ret_n += (uint64_t)got;
+	}
+	return FW_OK;
 }
 
 enum fw_code fw_write_all(int fd, const void *data, size_t n, struct fw_error *err)

@@ -62,6 +62,13 @@ void fw_file_cool(const struct fw_file *f, uint64_t from, uint64_t to);
 FW_MUST_CHECK enum fw_code fw_file_peek(const char *path, void *buffer, size_t n,
 					size_t *ret_n, struct fw_error *err);
 
+/**
+ * Read n bytes at @p offset, restarting on EINTR and short reads; fewer only at the
+ * file's end. *ret_n says how many, also on failure. FW_IO.
+ */
+FW_MUST_CHECK enum fw_code fw_pread_all(int fd, void *out, uint64_t n, uint64_t offset,
+					uint64_t *ret_n, struct fw_error *err);
+
 /** Write all n bytes, restarting on EINTR and short writes. FW_IO. */
 FW_MUST_CHECK enum fw_code fw_write_all(int fd, const void *data, size_t n,
 					struct fw_error *err);
