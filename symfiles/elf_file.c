@@ -25,7 +25,7 @@ static bool other_order(const uint8_t *ident)
  * Build id among the notes of one PT_NOTE or SHT_NOTE (System V gABI, "Note
  * Section"): three words, name and descriptor each padded to the alignment.
  */
-bool fw_elf_find_build_id(const struct fw_bytes *file, uint64_t offset, uint64_t size,
+static bool find_build_id(const struct fw_bytes *file, uint64_t offset, uint64_t size,
 			  uint64_t align, unsigned *notes_left, struct fw_bytes *ret)
 {
 	const uint64_t mask = align == 8 ? 7 : 3;
@@ -66,7 +66,7 @@ static void set_id(struct reader *r, const uint8_t *id, uint64_t n)
 static void read_notes(struct reader *r, uint64_t offset, uint64_t size, uint64_t align)
 {
 	struct fw_bytes id;
-	if (!r->have_id && fw_elf_find_build_id(&r->bytes, offset, size, align, &r->notes_left, &id))
+	if (!r->have_id && find_build_id(&r->bytes, offset, size, align, &r->notes_left, &id))
 		set_id(r, id.data, id.size);
 	r->self->has_build_id |= r->have_id;
 }
@@ -93,6 +93,7 @@ static void note_phdr(struct reader *r, const GElf_Phdr *ph)
 		r->self->eh_frame_hdr = ph->p_vaddr;
 		r->self->eh_frame_hdr_size = ph->p_filesz;
 	}
+	r->self->interpreted |= ph->p_type == PT_INTERP;
 	if (ph->p_type == PT_DYNAMIC) {
 		r->self->dynamic = ph->p_vaddr;
 		r->self->dynamic_size = ph->p_filesz;
@@ -414,14 +415,9 @@ static enum fw_cpu_id cpu_id(uint16_t machine, bool wide)
 	}
 }
 
-const struct fw_cpu *fw_elf_cpu_of(uint16_t machine, bool wide)
-{
-	return fw_cpu_get(cpu_id(machine, wide));
-}
-
 const struct fw_cpu *fw_elf_cpu(const struct fw_elf *elf)
 {
-	return fw_elf_cpu_of(elf->machine, elf->wide);
+	return fw_cpu_get(cpu_id(elf->machine, elf->wide));
 }
 
 uint64_t fw_elf_base(const struct fw_elf *elf)
@@ -469,7 +465,7 @@ static bool head_build_id(const struct fw_bytes *b, bool wide, struct fw_bytes *
 			align = v32[2];
 		}
 		if (ok && fw_bytes_has(b, offset, size) &&
-		    fw_elf_find_build_id(b, offset, size, align, &notes_left, ret))
+		    find_build_id(b, offset, size, align, &notes_left, ret))
 			return true;
 	}
 	return false;

@@ -43,6 +43,7 @@ struct fw_elf {
 	bool wide;
 	bool has_build_id;		// else the ids are a hash of .text
 	bool own_file;			// file is ours to close
+	bool interpreted;		// has a PT_INTERP: a program
 };
 
 /**
@@ -92,16 +93,6 @@ void fw_elf_release(struct fw_elf *elf, const struct fw_bytes *b, uint64_t upto)
 
 /** Size that fw_elf_section() will give, nothing unpacked; 0: none, or damaged. */
 uint64_t fw_elf_section_size(const struct fw_elf *elf, const char *name);
-
-/** CPU of an e_machine and class; never NULL. */
-const struct fw_cpu *fw_elf_cpu_of(uint16_t machine, bool wide);
-
-/**
- * The build id in a stretch of notes (gABI, "Note Section"), aligned to @p align;
- * *notes_left bounds the work.
- */
-bool fw_elf_find_build_id(const struct fw_bytes *file, uint64_t offset, uint64_t size,
-			  uint64_t align, unsigned *notes_left, struct fw_bytes *ret);
 
 /** Free what was unpacked. */
 void fw_elf_drop_unpacked(struct fw_elf *elf);

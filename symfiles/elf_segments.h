@@ -5,25 +5,22 @@
 #include "lib/rules/cpu.h"
 
 /**
- * What the program headers of an ELF file say, without reading the file: who it
- * is and how its pages lie in memory. Thousands of mappings need no more.
+ * How an ELF file's pages lie in memory, and who it is: what thousands of mappings
+ * need to know of their files, which are not kept open for it.
  */
 enum { FW_MAX_HEAD_LOADS = 64 };	// PT_LOADs; a linker writes two to six
 
 struct fw_elf_head_load {
 	uint64_t address;		// p_vaddr
 	uint64_t offset, file_size;	// in the file
-	uint64_t memory_size;
 	bool executable;
 };
 
 struct fw_elf_head {
 	const struct fw_cpu *cpu;
-	struct fw_ident debug_id, code_id;	// from the build id; n 0: it has none
+	struct fw_ident debug_id, code_id;	// as fw_elf_debug_id() says
 	uint64_t base;			// page of the lowest PT_LOAD
-	uint64_t span;			// bytes from the base to the end of the last PT_LOAD
 	uint64_t entry;			// e_entry; 0: none
-	bool fixed;			// linked for one address
 	bool program;			// has an interpreter, or is fixed: not a library
 	uint32_t num_loads;
 	struct fw_elf_head_load loads[FW_MAX_HEAD_LOADS];

@@ -117,9 +117,9 @@ START_TEST(segments_with_different_deltas_have_one_bias)
 	// as lld lays out: text at vaddr 0x2000 comes from offset 0x1000
 	const struct fw_elf_head head = {
 		.base = 0, .num_loads = 3, .loads = {
-			{ 0, 0, 0xfff, 0xfff, false },
-			{ 0x2000, 0x1000, 0x800, 0x800, true },
-			{ 0x3800, 0x1800, 0x100, 0x1000, false },
+			{ 0, 0, 0xfff, false },
+			{ 0x2000, 0x1000, 0x800, true },
+			{ 0x3800, 0x1800, 0x100, false },
 		},
 	};
 	uint64_t base;

@@ -51,14 +51,6 @@ static bool take_file(struct fw_profile_dso *d)
 	}
 	d->debug_id = d->head.debug_id;
 	d->code_id = d->head.code_id;
-	if (d->debug_id.n == 0) {
-		struct fw_elf *elf;		// a hash of its code instead
-		if (fw_elf_open(d->path, &elf, NULL) != FW_OK)
-			return false;
-		d->debug_id = *fw_elf_debug_id(elf);
-		d->code_id = *fw_elf_code_id(elf);
-		fw_elf_close(elf);
-	}
 	return true;
 }
 
