@@ -270,10 +270,9 @@ static void find_entry(struct fw_profile_binder *b, struct fw_bound *bound)
 	}
 }
 
-static struct fw_bound *make_bound(struct fw_profile_binder *b, const struct fw_space_view *view,
-				   const struct fw_cpu *cpu)
+static struct fw_bound *make_bound(struct fw_profile_binder *b, const struct fw_space_view *view)
 {
-	struct fw_bound bound = { .view = view, .cpu = cpu }, *ret = NULL;
+	struct fw_bound bound = { .view = view }, *ret = NULL;
 	struct binding *list = malloc((view->num_maps + 1) * sizeof(*list));
 	if (list == NULL)
 		return NULL;
@@ -293,8 +292,7 @@ static struct fw_bound *make_bound(struct fw_profile_binder *b, const struct fw_
 }
 
 const struct fw_bound *fw_binder_bind(struct fw_profile_binder *b,
-				      const struct fw_space_view *view,
-				      const struct fw_cpu *cpu)
+				      const struct fw_space_view *view)
 {
 	pthread_mutex_lock(&b->lock);
 	while (b->bounds.count <= view->number && fw_vec_push(&b->bounds, NULL))
@@ -304,7 +302,7 @@ const struct fw_bound *fw_binder_bind(struct fw_profile_binder *b,
 	bool room = view->number < b->bounds.count;
 	pthread_mutex_unlock(&b->lock);
 	// A second thread that makes it at the same time makes the same.
-	if (bound != NULL || !room || (bound = make_bound(b, view, cpu)) == NULL)
+	if (bound != NULL || !room || (bound = make_bound(b, view)) == NULL)
 		return bound;
 	pthread_mutex_lock(&b->lock);
 	if (b->bounds.data[view->number] == NULL)

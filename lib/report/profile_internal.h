@@ -27,7 +27,6 @@ struct fw_profile_dso {
 /** A view of an address space as the walker wants it: modules and regions. */
 struct fw_bound {
 	const struct fw_space_view *view;
-	const struct fw_cpu *cpu;
 	struct fw_module_info *modules;		// by base, disjoint
 	uint32_t *dsos;				// their numbers
 	uint32_t *mapped;
@@ -59,8 +58,7 @@ struct fw_profile_dso *fw_binder_dso(struct fw_profile_binder *b, uint32_t numbe
 const struct fw_image *fw_binder_image(struct fw_profile_binder *b, struct fw_profile_dso *d);
 /** The view bound, made at first use. NULL: no memory. Any thread. */
 const struct fw_bound *fw_binder_bind(struct fw_profile_binder *b,
-				      const struct fw_space_view *view,
-				      const struct fw_cpu *cpu);
+				      const struct fw_space_view *view);
 
 // profile_walk.c
 
@@ -78,7 +76,7 @@ struct fw_profile_worker {
 	struct fw_profile_private *private;
 	struct fw_tree tree;
 	struct fw_intern names;
-	FW_VEC(struct fw_thread_key) threads;
+	struct fw_intern threads;	// of struct fw_thread_key
 	FW_VEC(struct fw_kept_sample) samples;
 	uint64_t read, used, bad, empty, frames;
 	uint64_t stops[FW_STOP_COUNT], trusts[FW_TRUST_COUNT];
@@ -88,16 +86,12 @@ struct fw_profile_worker {
 	struct fw_error error;
 	// walking
 	struct fw_snapshot *snapshot;	// dressed as the view at hand
+	const struct fw_bound *bound;	// what it is dressed as
 	struct fw_walker *walker;
-	const struct fw_cpu *walker_cpu;
-	const struct fw_bound *bound;	// what the walker is set to
+	const struct fw_bound *walker_bound;	// what the walker is set to
 	struct fw_walk_result result;
-	// what was looked up last
-	const struct fw_space_view *view, *kernel_view;
-	bool have_view;
-	uint32_t view_pid;
-	uint64_t view_from, view_to;
-	FW_VEC(struct fw_bound *) bounds;	// by the view's number, this worker's knowledge
+	const struct fw_space_view *view, *kernel_view;	// looked up last
+	FW_VEC(const struct fw_bound *) bounds;	// by the view's number, this worker's knowledge
 };
 
 struct fw_profile_private {

@@ -34,60 +34,60 @@ static bool code_of(void *context, uint32_t module, uint64_t address, uint8_t *o
 
 // ---- one sample's surroundings ----
 
-static const struct fw_space_view *view_of(struct fw_profile_worker *w, const struct fw_sample *s)
+/** The process's view at a time; *last remembers it: samples of one follow each other. */
+static const struct fw_space_view *view_at(struct fw_profile_worker *w,
+					   const struct fw_space_view **last, uint32_t pid,
+					   uint64_t time)
 {
-	if (!w->have_view || w->view_pid != s->pid || s->time < w->view_from ||
-	    s->time >= w->view_to) {
-		w->view = fw_spaces_at(w->private->binder.spaces, s->pid, s->time);
-		w->view_pid = s->pid;
-		w->view_from = w->view == NULL ? s->time : w->view->from;
-		w->view_to = w->view == NULL ? s->time : w->view->to;
-		w->have_view = true;
-	}
-	return w->view;
+	const struct fw_space_view *v = *last;
+	if (v == NULL || v->pid != pid || time < v->from || time >= v->to)
+		*last = fw_spaces_at(w->private->binder.spaces, pid, time);
+	return *last;
 }
 
 static const struct fw_bound *bound_of(struct fw_profile_worker *w,
-				       const struct fw_space_view *view,
-				       const struct fw_cpu *cpu)
+				       const struct fw_space_view *view)
 {
 	while (w->bounds.count <= view->number && fw_vec_push(&w->bounds, NULL))
 		;
 	if (view->number >= w->bounds.count)
 		return NULL;
 	if (w->bounds.data[view->number] == NULL)
-		w->bounds.data[view->number] =
-			(struct fw_bound *)fw_binder_bind(&w->private->binder, view, cpu);
+		w->bounds.data[view->number] = fw_binder_bind(&w->private->binder, view);
 	return w->bounds.data[view->number];
 }
 
-/** Dress the walker as @p bound. */
-static enum fw_code set_walker(struct fw_profile_worker *w, const struct fw_bound *bound,
-			       const struct fw_cpu *cpu)
+/** Dress the snapshot as @p bound. */
+static void dress(struct fw_profile_worker *w, const struct fw_bound *bound)
 {
-	const struct fw_walk_source source = { .context = w, .image = image_of, .code = code_of };
-	const struct fw_walk_options options = { w->private->options.max_frames, false };
-	if (w->walker != NULL && w->bound == bound && w->walker_cpu == cpu)
-		return FW_OK;
 	struct fw_snapshot *s = w->snapshot;
-	s->cpu = cpu;
-	s->os = FW_OS_LINUX;
-	s->big_endian = w->profile->recording->big_endian;
+	if (w->bound == bound)
+		return;
 	s->modules = bound->modules;
 	s->num_modules = s->num_mapped = bound->num_modules;
 	s->mapped = bound->mapped;
 	s->regions = bound->regions;
 	s->num_regions = bound->num_regions;
-	s->regions_complete = true;
 	s->have_entry = bound->have_entry;
 	s->entry = bound->entry;
 	w->bound = bound;
-	if (w->walker != NULL && w->walker_cpu == cpu)
-		return fw_walker_reset(w->walker, s, &w->error);
+}
+
+/** Set the walker to the dressed snapshot. */
+static enum fw_code set_walker(struct fw_profile_worker *w, const struct fw_cpu *cpu)
+{
+	const struct fw_walk_source source = { .context = w, .image = image_of, .code = code_of };
+	const struct fw_walk_options options = { w->private->options.max_frames, false };
+	const bool same_cpu = w->walker != NULL && w->snapshot->cpu == cpu;
+	if (same_cpu && w->walker_bound == w->bound)
+		return FW_OK;
+	w->walker_bound = w->bound;
+	if (same_cpu)
+		return fw_walker_reset(w->walker, w->snapshot, &w->error);
 	fw_walker_destroy(w->walker);
 	w->walker = NULL;
-	w->walker_cpu = cpu;
-	return fw_walker_create(s, &source, &options, &w->walker, &w->error);
+	w->snapshot->cpu = cpu;
+	return fw_walker_create(w->snapshot, &source, &options, &w->walker, &w->error);
 }
 
 // ---- from frames to the tree ----
@@ -99,7 +99,10 @@ static uint32_t add(struct fw_profile_worker *w, uint32_t parent, uint64_t pc, u
 	       fw_tree_node(&w->tree, parent, (struct fw_place_key){ pc, module, flags });
 }
 
-/** The mapping's DSO and the address in its module; anonymous code is its process's. */
+/**
+ * The mapping's DSO and the address in its module; anonymous code is its process's.
+ * @p bound NULL: nothing is known of the process.
+ */
 static struct fw_place_key place_of(struct fw_profile_worker *w, const struct fw_bound *bound,
 				    uint64_t pc, uint64_t lookup, uint32_t module, uint32_t pid)
 {
@@ -111,6 +114,23 @@ static struct fw_place_key place_of(struct fw_profile_worker *w, const struct fw
 	    FW_DSO_ANON)
 		return (struct fw_place_key){ pc, pid, FW_PLACE_JIT };
 	return (struct fw_place_key){ pc, FW_NO_MODULE, 0 };
+}
+
+/** An address that was recorded as such; @p exact: names are looked up by the pc itself. */
+static uint32_t add_recorded(struct fw_profile_worker *w, const struct fw_sample *s,
+			     const struct fw_bound *bound, uint32_t node, uint64_t pc, bool exact)
+{
+	const uint64_t lookup = exact ? pc : pc - w->profile->recording->cpu->call_back;
+	const struct fw_module_info *m = bound == NULL ? NULL :
+					 fw_snapshot_module(w->snapshot, lookup);
+	const uint32_t trust = exact ? FW_TRUST_CONTEXT : FW_TRUST_PREWALKED;
+	struct fw_place_key key = place_of(w, bound, pc, lookup,
+					   m == NULL ? FW_NO_MODULE : (uint32_t)(m - bound->modules),
+					   s->pid);
+	w->frames++;
+	w->trusts[trust]++;
+	return add(w, node, key.pc, key.module,
+		   key.flags | trust | (exact ? FW_PLACE_EXACT : 0));
 }
 
 static uint32_t add_walk(struct fw_profile_worker *w, const struct fw_bound *bound, uint32_t node,
@@ -163,30 +183,18 @@ static uint32_t add_user_chain(struct fw_profile_worker *w, const struct fw_samp
 	uint32_t from, to;
 	if (!chain_part(w, s, MARK_USER, &from, &to))
 		return node;
-	for (uint32_t i = to; i-- > from;) {
-		uint64_t pc = fw_sample_chain(w->profile->recording, s, i);
-		uint64_t lookup = i == from ? pc : pc - w->profile->recording->cpu->call_back;
-		uint32_t module = FW_NO_MODULE;
-		for (uint32_t k = 0; bound != NULL && k < bound->num_modules; k++)
-			if (lookup - bound->modules[k].base < bound->modules[k].size)
-				module = k;
-		struct fw_place_key key = place_of(w, bound, pc, lookup, module, s->pid);
-		key.flags |= i == from ? FW_PLACE_EXACT | FW_TRUST_CONTEXT : FW_TRUST_PREWALKED;
-		node = add(w, node, key.pc, key.module, key.flags);
-		w->trusts[i == from ? FW_TRUST_CONTEXT : FW_TRUST_PREWALKED]++;
-		w->frames++;
-	}
+	for (uint32_t i = to; i-- > from;)
+		node = add_recorded(w, s, bound, node,
+				    fw_sample_chain(w->profile->recording, s, i), i == from);
 	return node;
 }
 
 static uint32_t add_kernel(struct fw_profile_worker *w, const struct fw_sample *s, uint64_t pc,
 			   bool exact, uint32_t node)
 {
-	if (w->kernel_view == NULL || s->time < w->kernel_view->from ||
-	    s->time >= w->kernel_view->to)
-		w->kernel_view = fw_spaces_at(w->private->binder.spaces, FW_KERNEL_PID, s->time);
-	const struct fw_mapping *map = w->kernel_view == NULL ? NULL :
-				       fw_space_find(w->kernel_view, exact ? pc : pc - 1);
+	const struct fw_space_view *view = view_at(w, &w->kernel_view, FW_KERNEL_PID, s->time);
+	const struct fw_mapping *map = view == NULL ? NULL :
+				       fw_space_find(view, exact ? pc : pc - 1);
 	uint32_t trust = exact ? FW_TRUST_CONTEXT : FW_TRUST_PREWALKED;
 	w->frames++;
 	w->trusts[trust]++;
@@ -208,30 +216,18 @@ static uint32_t add_kernel_chain(struct fw_profile_worker *w, const struct fw_sa
 	return node;
 }
 
-/** Nothing but the sampled address. */
-static uint32_t add_ip(struct fw_profile_worker *w, const struct fw_sample *s,
-		       const struct fw_bound *bound, uint32_t node)
-{
-	uint32_t module = FW_NO_MODULE;
-	for (uint32_t k = 0; bound != NULL && k < bound->num_modules; k++)
-		if (s->ip - bound->modules[k].base < bound->modules[k].size)
-			module = k;
-	struct fw_place_key key = place_of(w, bound, s->ip, s->ip, module, s->pid);
-	w->frames++;
-	w->trusts[FW_TRUST_CONTEXT]++;
-	return add(w, node, key.pc, key.module, key.flags | FW_PLACE_EXACT | FW_TRUST_CONTEXT);
-}
-
 static uint32_t add_user(struct fw_profile_worker *w, const struct fw_sample *s,
 			 const struct fw_bound **ret_bound, enum fw_code *ret_code)
 {
-	const struct fw_space_view *view = view_of(w, s);
+	const struct fw_space_view *view = view_at(w, &w->view, s->pid, s->time);
 	const struct fw_cpu *cpu = s->abi == FW_ABI_NONE ? w->profile->recording->cpu : s->regs_cpu;
-	const struct fw_bound *bound = view == NULL ? NULL : bound_of(w, view, cpu);
+	const struct fw_bound *bound = view == NULL ? NULL : bound_of(w, view);
 	uint32_t node = 0;
 	*ret_bound = bound;
+	if (bound != NULL)
+		dress(w, bound);
 	if (bound != NULL && s->abi != FW_ABI_NONE && s->stack != NULL) {
-		*ret_code = set_walker(w, bound, cpu);
+		*ret_code = set_walker(w, cpu);
 		if (*ret_code != FW_OK)
 			return node;
 		*ret_code = fw_walk_stack(w->walker, &s->regs, s->regs.v[cpu->sp], s->stack,
@@ -242,7 +238,7 @@ static uint32_t add_user(struct fw_profile_worker *w, const struct fw_sample *s,
 	}
 	node = add_user_chain(w, s, bound, node);
 	if (node == 0 && s->mode == FW_MODE_USER)
-		node = add_ip(w, s, bound, node);
+		node = add_recorded(w, s, bound, node, s->ip, true);
 	return node;
 }
 
@@ -262,11 +258,6 @@ static bool wanted(const struct fw_profile_worker *w, const struct fw_sample *s)
 	return name.n == o->event.n && memcmp(name.s, o->event.s, name.n) == 0;
 }
 
-static bool same_thread(const struct fw_thread_key *a, const struct fw_thread_key *b)
-{
-	return a->pid == b->pid && a->tid == b->tid && a->name == b->name;
-}
-
 /** The thread's number with this worker; UINT32_MAX: no memory. */
 static uint32_t thread_of(struct fw_profile_worker *w, const struct fw_sample *s,
 			  struct fw_str name)
@@ -277,14 +268,19 @@ static uint32_t thread_of(struct fw_profile_worker *w, const struct fw_sample *s
 		key.pid = s->pid;
 		key.tid = s->tid;
 	}
-	if (fw_intern_add(&w->names, name.s, name.n, &key.name) != FW_OK)
+	uint32_t number;
+	if (fw_intern_add(&w->names, name.s, name.n, &key.name) != FW_OK ||
+	    fw_intern_add(&w->threads, (const char *)&key, sizeof(key), &number) != FW_OK)
 		return UINT32_MAX;
-	for (size_t i = w->threads.count; i-- > 0;)
-		if (same_thread(&w->threads.data[i], &key))
-			return (uint32_t)i;
-	if (!fw_vec_push(&w->threads, key))
-		return UINT32_MAX;
-	return (uint32_t)w->threads.count - 1;
+	return number;
+}
+
+/** Thread number @p k of a worker, named. */
+static struct fw_profile_thread worker_thread(const struct fw_profile_worker *w, uint32_t k)
+{
+	struct fw_thread_key key;
+	memcpy(&key, fw_intern_get(&w->threads, k).s, sizeof(key));
+	return (struct fw_profile_thread){ key.pid, key.tid, fw_intern_get(&w->names, key.name) };
 }
 
 static bool keep_sample(struct fw_profile_worker *w, const struct fw_sample *s, uint32_t thread,
@@ -381,15 +377,21 @@ static bool start_worker(struct fw_profile *p, struct fw_profile_worker *w)
 	w->profile = p;
 	w->private = p->private;
 	fw_intern_init(&w->names);
+	fw_intern_init(&w->threads);
 	w->snapshot = calloc(1, sizeof(*w->snapshot));
-	return fw_tree_init(&w->tree) && w->snapshot != NULL;
+	if (w->snapshot == NULL || !fw_tree_init(&w->tree))
+		return false;
+	w->snapshot->os = FW_OS_LINUX;
+	w->snapshot->big_endian = p->recording->big_endian;
+	w->snapshot->regions_complete = true;
+	return true;
 }
 
 static void end_worker(struct fw_profile_worker *w)
 {
 	fw_tree_deinit(&w->tree);
 	fw_intern_deinit(&w->names);
-	fw_vec_deinit(&w->threads);
+	fw_intern_deinit(&w->threads);
 	fw_vec_deinit(&w->samples);
 	fw_vec_deinit(&w->bounds);
 	fw_walk_result_deinit(&w->result);
@@ -422,13 +424,10 @@ static bool merge_threads(struct merge *m)
 	struct fw_profile_private *private = m->p->private;
 	for (unsigned i = 0; i < private->num_workers; i++) {
 		struct fw_profile_worker *w = &private->workers[i];
-		for (size_t k = 0; k < w->threads.count; k++) {
-			struct fw_str name = fw_intern_get(&w->names, w->threads.data[k].name);
-			const char *copy = fw_arena_strndup(&private->arena, name.s, name.n);
-			if (copy == NULL ||
-			    !fw_vec_push(&m->threads, ((struct fw_profile_thread){
-				w->threads.data[k].pid, w->threads.data[k].tid,
-				{ copy, name.n } })))
+		for (uint32_t k = 0; k < fw_intern_count(&w->threads); k++) {
+			struct fw_profile_thread t = worker_thread(w, k);
+			t.name.s = fw_arena_strndup(&private->arena, t.name.s, t.name.n);
+			if (t.name.s == NULL || !fw_vec_push(&m->threads, t))
 				return false;
 		}
 	}
@@ -443,12 +442,9 @@ static bool merge_threads(struct merge *m)
 	return true;
 }
 
-static uint32_t find_thread(const struct merge *m, const struct fw_profile_worker *w, size_t k)
+static uint32_t find_thread(const struct merge *m, const struct fw_profile_worker *w, uint32_t k)
 {
-	const struct fw_profile_thread key = {
-		w->threads.data[k].pid, w->threads.data[k].tid,
-		fw_intern_get(&w->names, w->threads.data[k].name),
-	};
+	const struct fw_profile_thread key = worker_thread(w, k);
 	const struct fw_profile_thread *t = bsearch(&key, m->threads.data, m->threads.count,
 						    sizeof(key), by_name);
 	return (uint32_t)(t - m->threads.data);
@@ -478,9 +474,10 @@ static void add_counts(struct fw_profile *p, const struct fw_profile_worker *w)
 static bool merge_worker(struct merge *m, const struct fw_profile_worker *w)
 {
 	uint32_t *map = calloc(w->tree.nodes.count, sizeof(*map));
-	uint32_t *threads = calloc(w->threads.count + 1, sizeof(*threads));
+	const uint32_t num_threads = fw_intern_count(&w->threads);
+	uint32_t *threads = calloc((size_t)num_threads + 1, sizeof(*threads));
 	bool ok = map != NULL && threads != NULL;
-	for (size_t k = 0; ok && k < w->threads.count; k++)
+	for (uint32_t k = 0; ok && k < num_threads; k++)
 		threads[k] = find_thread(m, w, k);
 	ok = ok && fw_tree_merge(&m->tree, &w->tree, threads, map) &&
 	     fw_vec_reserve(&m->samples, w->samples.count);
