@@ -18,10 +18,7 @@ static void put_ident(struct fw_json *j, const struct fw_ident *id)
 		fw_json_null(j);
 }
 
-#define STR(key, value) (fw_json_key(j, key), fw_json_str(j, value))
-#define NUM(key, value) (fw_json_key(j, key), fw_json_u64(j, value))
 #define HEX(key, value) (fw_json_key(j, key), put_hex(j, in, value))
-#define BOOL(key, value) (fw_json_key(j, key), fw_json_bool(j, value))
 #define ID(key, value) (fw_json_key(j, key), put_ident(j, value))
 #define NUM_OR_NULL(key, have, value) \
 	(fw_json_key(j, key), (have) ? fw_json_u64(j, value) : fw_json_null(j))
@@ -35,25 +32,25 @@ static void put_system(struct fw_json *j, const struct fw_inspect *in)
 
 	fw_json_key(j, "system");
 	fw_json_begin_object(j);
-	fw_json_key(j, "os"), fw_json_cstr(j, fw_os_name(s, buffer));
-	STR("os_version", s->os_version);
-	STR("os_build", s->os_build);
-	fw_json_key(j, "cpu"), fw_json_cstr(j, s->cpu->name);
+	fw_json_put_cstr(j, "os", fw_os_name(s, buffer));
+	fw_json_put_str(j, "os_version", s->os_version);
+	fw_json_put_str(j, "os_build", s->os_build);
+	fw_json_put_cstr(j, "cpu", s->cpu->name);
 	NUM_OR_NULL("cpu_count", s->cpu_count != 0, s->cpu_count);
-	STR("cpu_info", s->cpu_info);
-	STR("cpu_microcode", s->cpu_microcode);
-	STR("lsb_id", s->lsb_id);
-	STR("lsb_release", s->lsb_release);
-	STR("lsb_codename", s->lsb_codename);
-	STR("lsb_description", s->lsb_description);
-	STR("boot_args", s->mac_boot_args);
+	fw_json_put_str(j, "cpu_info", s->cpu_info);
+	fw_json_put_str(j, "cpu_microcode", s->cpu_microcode);
+	fw_json_put_str(j, "lsb_id", s->lsb_id);
+	fw_json_put_str(j, "lsb_release", s->lsb_release);
+	fw_json_put_str(j, "lsb_codename", s->lsb_codename);
+	fw_json_put_str(j, "lsb_description", s->lsb_description);
+	fw_json_put_str(j, "boot_args", s->mac_boot_args);
 	fw_json_end_object(j);
 
 	fw_json_key(j, "process");
 	fw_json_begin_object(j);
 	NUM_OR_NULL("pid", s->have_pid, s->pid);
 	NUM_OR_NULL("create_time", s->have_create_time, s->create_time);
-	STR("command_line", s->command_line);
+	fw_json_put_str(j, "command_line", s->command_line);
 	HEX_OR_NULL("entry", s->have_entry, s->entry);
 	HEX_OR_NULL("vdso", s->vdso != 0, s->vdso);
 	ID("crashpad_report_id", &s->crashpad_report_id);
@@ -71,10 +68,10 @@ static void put_exception(struct fw_json *j, const struct fw_inspect *in)
 		return;
 	}
 	fw_json_begin_object(j);
-	fw_json_key(j, "reason"), fw_json_cstr(j, in->reason);
+	fw_json_put_cstr(j, "reason", in->reason);
 	HEX("address", in->crash_address);
 	HEX("recorded_address", e->address);
-	NUM("thread_id", e->thread_id);
+	fw_json_put_u64(j, "thread_id", e->thread_id);
 	fw_json_key(j, "code"), fw_json_hex(j, e->code, 8);
 	fw_json_key(j, "flags"), fw_json_hex(j, e->flags, 8);
 	fw_json_key(j, "parameters");
@@ -82,9 +79,9 @@ static void put_exception(struct fw_json *j, const struct fw_inspect *in)
 	for (uint32_t i = 0; i < e->num_parameters && i < 15; i++)
 		fw_json_hex(j, e->parameters[i], 16);
 	fw_json_end_array(j);
-	STR("assertion", e->assertion);
-	STR("assertion_function", e->assertion_function);
-	STR("assertion_file", e->assertion_file);
+	fw_json_put_str(j, "assertion", e->assertion);
+	fw_json_put_str(j, "assertion_function", e->assertion_function);
+	fw_json_put_str(j, "assertion_file", e->assertion_file);
 	NUM_OR_NULL("assertion_line", e->assertion_line != 0, e->assertion_line);
 	fw_json_end_object(j);
 }
@@ -99,10 +96,10 @@ static void put_streams(struct fw_json *j, const struct fw_inspect *in)
 		const struct fw_stream_info *t = &s->streams[i];
 		fw_json_begin_object(j);
 		fw_json_key(j, "type"), fw_json_hex(j, t->type, 8);
-		fw_json_key(j, "name"), fw_json_cstr(j, t->name);
-		NUM("offset", t->offset);
-		NUM("size", t->size);
-		BOOL("read", t->used);
+		fw_json_put_cstr(j, "name", t->name);
+		fw_json_put_u64(j, "offset", t->offset);
+		fw_json_put_u64(j, "size", t->size);
+		fw_json_put_bool(j, "read", t->used);
 		fw_json_end_object(j);
 	}
 	fw_json_end_array(j);
@@ -121,17 +118,17 @@ static void put_threads(struct fw_json *j, const struct fw_inspect *in)
 		bool sp = t->have_context && s->cpu->sp != FW_NO_REG &&
 			  fw_regs_has(&t->regs, s->cpu->sp);
 		fw_json_begin_object(j);
-		NUM("index", i);
-		NUM("thread_id", t->id);
-		STR("thread_name", t->name);
-		BOOL("crashing", i == s->crashing_thread);
-		BOOL("dump_writer", t->is_dump_writer);
+		fw_json_put_u64(j, "index", i);
+		fw_json_put_u64(j, "thread_id", t->id);
+		fw_json_put_str(j, "thread_name", t->name);
+		fw_json_put_bool(j, "crashing", i == s->crashing_thread);
+		fw_json_put_bool(j, "dump_writer", t->is_dump_writer);
 		HEX_OR_NULL("pc", pc, t->regs.v[s->cpu->pc]);
 		HEX_OR_NULL("sp", sp, t->regs.v[s->cpu->sp]);
 		fw_json_key(j, "context_error");
 		fw_json_cstr(j, t->have_context ? NULL : t->context_error);
 		HEX_OR_NULL("stack_start", t->stack_size != 0, t->stack_start);
-		NUM("stack_size", t->stack_size);
+		fw_json_put_u64(j, "stack_size", t->stack_size);
 		HEX_OR_NULL("teb", t->teb != 0, t->teb);
 		NUM_OR_NULL("last_error", t->have_last_error, t->last_error);
 		fw_json_end_object(j);
@@ -145,8 +142,8 @@ static void put_annotations(struct fw_json *j, const struct fw_annotation *a, ui
 	fw_json_begin_array(j);
 	for (uint32_t i = 0; i < count; i++) {
 		fw_json_begin_object(j);
-		STR("key", a[i].key);
-		STR("value", a[i].value);
+		fw_json_put_str(j, "key", a[i].key);
+		fw_json_put_str(j, "value", a[i].value);
 		fw_json_end_object(j);
 	}
 	fw_json_end_array(j);
@@ -162,13 +159,13 @@ static void put_modules(struct fw_json *j, const struct fw_inspect *in)
 		const struct fw_module_info *m = &s->modules[i];
 		fw_json_begin_object(j);
 		HEX("base", m->base);
-		NUM("size", m->size);
-		STR("code_file", m->code_file);
+		fw_json_put_u64(j, "size", m->size);
+		fw_json_put_str(j, "code_file", m->code_file);
 		ID("code_id", &m->code_id);
-		STR("debug_file", m->debug_file);
+		fw_json_put_str(j, "debug_file", m->debug_file);
 		ID("debug_id", &m->debug_id);
-		STR("version", m->version);
-		BOOL("main", m->is_main);
+		fw_json_put_str(j, "version", m->version);
+		fw_json_put_bool(j, "main", m->is_main);
 		put_annotations(j, m->annotations, m->num_annotations);
 		fw_json_end_object(j);
 	}
@@ -180,8 +177,8 @@ static void put_modules(struct fw_json *j, const struct fw_inspect *in)
 		const struct fw_unloaded_module *m = &s->unloaded[i];
 		fw_json_begin_object(j);
 		HEX("base", m->base);
-		NUM("size", m->size);
-		STR("code_file", m->code_file);
+		fw_json_put_u64(j, "size", m->size);
+		fw_json_put_str(j, "code_file", m->code_file);
 		ID("code_id", &m->code_id);
 		fw_json_end_object(j);
 	}
@@ -197,12 +194,12 @@ static void put_memory(struct fw_json *j, const struct fw_inspect *in)
 	for (uint32_t i = 0; i < s->memory.count; i++) {
 		fw_json_begin_object(j);
 		HEX("start", s->memory.segments[i].start);
-		NUM("size", s->memory.segments[i].size);
+		fw_json_put_u64(j, "size", s->memory.segments[i].size);
 		fw_json_end_object(j);
 	}
 	fw_json_end_array(j);
 
-	BOOL("regions_complete", s->regions_complete);
+	fw_json_put_bool(j, "regions_complete", s->regions_complete);
 	fw_json_key(j, "regions");
 	fw_json_begin_array(j);
 	for (uint32_t i = 0; i < s->num_regions; i++) {
@@ -214,8 +211,8 @@ static void put_memory(struct fw_json *j, const struct fw_inspect *in)
 		fw_json_key(j, "permissions");
 		fw_json_cstr(j, r->permissions & FW_PERM_KNOWN ? fw_inspect_permissions(r, buffer)
 							       : NULL);
-		NUM("file_offset", r->file_offset);
-		STR("name", r->name);
+		fw_json_put_u64(j, "file_offset", r->file_offset);
+		fw_json_put_str(j, "name", r->name);
 		fw_json_end_object(j);
 	}
 	fw_json_end_array(j);
@@ -231,10 +228,10 @@ static void put_rest(struct fw_json *j, const struct fw_inspect *in)
 	fw_json_begin_array(j);
 	for (uint32_t i = 0; i < s->num_limits; i++) {
 		fw_json_begin_object(j);
-		STR("name", s->limits[i].name);
-		STR("soft", s->limits[i].soft);
-		STR("hard", s->limits[i].hard);
-		STR("unit", s->limits[i].unit);
+		fw_json_put_str(j, "name", s->limits[i].name);
+		fw_json_put_str(j, "soft", s->limits[i].soft);
+		fw_json_put_str(j, "hard", s->limits[i].hard);
+		fw_json_put_str(j, "unit", s->limits[i].unit);
 		fw_json_end_object(j);
 	}
 	fw_json_end_array(j);
@@ -245,8 +242,8 @@ static void put_rest(struct fw_json *j, const struct fw_inspect *in)
 		for (uint32_t i = 0; i < s->num_handles; i++) {
 			fw_json_begin_object(j);
 			fw_json_key(j, "handle"), fw_json_hex(j, s->handles[i].handle, in->digits);
-			STR("type_name", s->handles[i].type_name);
-			STR("object_name", s->handles[i].object_name);
+			fw_json_put_str(j, "type_name", s->handles[i].type_name);
+			fw_json_put_str(j, "object_name", s->handles[i].object_name);
 			fw_json_end_object(j);
 		}
 		fw_json_end_array(j);
@@ -254,14 +251,14 @@ static void put_rest(struct fw_json *j, const struct fw_inspect *in)
 		fw_json_null(j);
 	}
 
-	NUM("notes_total", s->num_notes);
+	fw_json_put_u64(j, "notes_total", s->num_notes);
 	fw_json_key(j, "notes");
 	fw_json_begin_array(j);
 	for (uint32_t i = 0; i < s->num_notes && i < FW_MAX_SNAPSHOT_NOTES; i++) {
 		const struct fw_snapshot_note *n = &s->notes[i];
 		fw_json_begin_object(j);
-		fw_json_key(j, "place"), fw_json_cstr(j, n->place[0] ? n->place : NULL);
-		fw_json_key(j, "message"), fw_json_cstr(j, n->message);
+		fw_json_put_cstr(j, "place", n->place[0] ? n->place : NULL);
+		fw_json_put_cstr(j, "message", n->message);
 		fw_json_end_object(j);
 	}
 	fw_json_end_array(j);
@@ -274,13 +271,13 @@ void fw_inspect_write_json(const struct fw_inspect *in, bool pretty, struct fw_o
 
 	fw_json_init(j, out, pretty);
 	fw_json_begin_object(j);
-	NUM("schema_version", FW_SCHEMA_VERSION);
-	fw_json_key(j, "status"), fw_json_cstr(j, "OK");
-	fw_json_key(j, "file"), fw_json_cstr(j, in->path);
-	fw_json_key(j, "format"), fw_json_cstr(j, s->format);
-	BOOL("big_endian", s->big_endian);
-	NUM("size", in->size);
-	BOOL("compressed", in->compressed);
+	fw_json_put_u64(j, "schema_version", FW_SCHEMA_VERSION);
+	fw_json_put_cstr(j, "status", "OK");
+	fw_json_put_cstr(j, "file", in->path);
+	fw_json_put_cstr(j, "format", s->format);
+	fw_json_put_bool(j, "big_endian", s->big_endian);
+	fw_json_put_u64(j, "size", in->size);
+	fw_json_put_bool(j, "compressed", in->compressed);
 	NUM_OR_NULL("timestamp", s->timestamp != 0, s->timestamp);
 	put_system(j, in);
 	put_exception(j, in);

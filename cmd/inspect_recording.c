@@ -156,9 +156,6 @@ static void write_text(const struct tally *t, const char *path, struct fw_out *o
 	}
 }
 
-#define STR(key, value) (fw_json_key(j, key), fw_json_str(j, value))
-#define NUM(key, value) (fw_json_key(j, key), fw_json_u64(j, value))
-#define BOOL(key, value) (fw_json_key(j, key), fw_json_bool(j, value))
 
 static void put_events(struct fw_json *j, const struct tally *t)
 {
@@ -167,14 +164,14 @@ static void put_events(struct fw_json *j, const struct tally *t)
 	for (uint32_t i = 0; i < t->r->num_events; i++) {
 		const struct fw_event_info *e = &t->r->events[i];
 		fw_json_begin_object(j);
-		STR("name", e->name);
-		NUM("samples", t->by_event[i]);
-		NUM("frequency", e->frequency);
-		NUM("stack_asked", e->stack_asked);
-		BOOL("registers_and_stack", e->have_stack);
-		BOOL("callchain", e->have_chain);
-		BOOL("kernel", e->kernel);
-		BOOL("user", e->user);
+		fw_json_put_str(j, "name", e->name);
+		fw_json_put_u64(j, "samples", t->by_event[i]);
+		fw_json_put_u64(j, "frequency", e->frequency);
+		fw_json_put_u64(j, "stack_asked", e->stack_asked);
+		fw_json_put_bool(j, "registers_and_stack", e->have_stack);
+		fw_json_put_bool(j, "callchain", e->have_chain);
+		fw_json_put_bool(j, "kernel", e->kernel);
+		fw_json_put_bool(j, "user", e->user);
 		fw_json_end_object(j);
 	}
 	fw_json_end_array(j);
@@ -187,10 +184,10 @@ static void put_files(struct fw_json *j, const struct fw_recording *r)
 	for (uint32_t i = 0; i < fw_spaces_num_dsos(r->spaces); i++) {
 		const struct fw_dso *d = fw_spaces_dso_at(r->spaces, i);
 		fw_json_begin_object(j);
-		STR("path", d->path);
+		fw_json_put_str(j, "path", d->path);
 		fw_json_key(j, "build_id");
 		fw_json_cstr(j, d->build_id.n ? d->build_id.text : NULL);
-		BOOL("deleted", d->deleted);
+		fw_json_put_bool(j, "deleted", d->deleted);
 		fw_json_end_object(j);
 	}
 	fw_json_end_array(j);
@@ -202,8 +199,8 @@ static void put_notes(struct fw_json *j, const struct fw_recording *r)
 	fw_json_begin_array(j);
 	for (uint32_t i = 0; i < r->num_notes && i < FW_MAX_SNAPSHOT_NOTES; i++) {
 		fw_json_begin_object(j);
-		fw_json_key(j, "place"), fw_json_cstr(j, r->notes[i].place);
-		fw_json_key(j, "message"), fw_json_cstr(j, r->notes[i].message);
+		fw_json_put_cstr(j, "place", r->notes[i].place);
+		fw_json_put_cstr(j, "message", r->notes[i].message);
 		fw_json_end_object(j);
 	}
 	fw_json_end_array(j);
@@ -216,31 +213,31 @@ static void write_json(const struct tally *t, const char *path, bool pretty, str
 	struct fw_json json, *j = &json;
 	fw_json_init(j, out, pretty);
 	fw_json_begin_object(j);
-	NUM("schema_version", FW_SCHEMA_VERSION);
-	fw_json_key(j, "status"), fw_json_cstr(j, "OK");
-	fw_json_key(j, "file"), fw_json_cstr(j, path);
-	fw_json_key(j, "format"), fw_json_cstr(j, r->format);
-	BOOL("big_endian", r->big_endian);
-	BOOL("compressed", r->compressed);
-	BOOL("piped", r->piped);
-	BOOL("finished", !r->killed);
-	fw_json_key(j, "cpu"), fw_json_cstr(j, r->cpu->name);
-	STR("hostname", r->hostname);
-	STR("os_release", r->os_release);
-	STR("recorder", r->version);
-	STR("command_line", r->command_line);
-	NUM("samples", c->samples);
-	NUM("samples_with_stack", t->with_stack);
-	NUM("malformed_samples", t->bad);
-	NUM("processes", fw_intern_count(&t->processes));
-	NUM("threads", fw_intern_count(&t->threads));
-	NUM("span_ns", t->first < t->last ? t->last - t->first : 0);
-	NUM("lost_events", c->lost_events);
-	NUM("lost_samples", c->lost_samples);
-	NUM("gaps", c->gaps);
-	NUM("throttled", c->throttled);
-	NUM("bad_records", c->bad_records);
-	NUM("unknown_records", c->unknown_records);
+	fw_json_put_u64(j, "schema_version", FW_SCHEMA_VERSION);
+	fw_json_put_cstr(j, "status", "OK");
+	fw_json_put_cstr(j, "file", path);
+	fw_json_put_cstr(j, "format", r->format);
+	fw_json_put_bool(j, "big_endian", r->big_endian);
+	fw_json_put_bool(j, "compressed", r->compressed);
+	fw_json_put_bool(j, "piped", r->piped);
+	fw_json_put_bool(j, "finished", !r->killed);
+	fw_json_put_cstr(j, "cpu", r->cpu->name);
+	fw_json_put_str(j, "hostname", r->hostname);
+	fw_json_put_str(j, "os_release", r->os_release);
+	fw_json_put_str(j, "recorder", r->version);
+	fw_json_put_str(j, "command_line", r->command_line);
+	fw_json_put_u64(j, "samples", c->samples);
+	fw_json_put_u64(j, "samples_with_stack", t->with_stack);
+	fw_json_put_u64(j, "malformed_samples", t->bad);
+	fw_json_put_u64(j, "processes", fw_intern_count(&t->processes));
+	fw_json_put_u64(j, "threads", fw_intern_count(&t->threads));
+	fw_json_put_u64(j, "span_ns", t->first < t->last ? t->last - t->first : 0);
+	fw_json_put_u64(j, "lost_events", c->lost_events);
+	fw_json_put_u64(j, "lost_samples", c->lost_samples);
+	fw_json_put_u64(j, "gaps", c->gaps);
+	fw_json_put_u64(j, "throttled", c->throttled);
+	fw_json_put_u64(j, "bad_records", c->bad_records);
+	fw_json_put_u64(j, "unknown_records", c->unknown_records);
 	put_events(j, t);
 	put_files(j, r);
 	put_notes(j, r);

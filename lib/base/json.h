@@ -1,6 +1,8 @@
 #ifndef FW_BASE_JSON_H
 #define FW_BASE_JSON_H
 
+#include <string.h>
+
 #include "lib/base/out.h"
 
 /**
@@ -34,6 +36,31 @@ void fw_json_bool(struct fw_json *j, bool v);
 void fw_json_null(struct fw_json *j);
 /** String "0x..." with exactly @p width digits (more when the value needs them). */
 void fw_json_hex(struct fw_json *j, uint64_t v, unsigned width);
+// A key, a literal of ours, and its value.
+static inline void fw_json_put_str(struct fw_json *j, const char *key, struct fw_str v)
+{
+	fw_json_key_(j, key, strlen(key));
+	fw_json_str(j, v);
+}
+
+static inline void fw_json_put_cstr(struct fw_json *j, const char *key, const char *v)
+{
+	fw_json_key_(j, key, strlen(key));
+	fw_json_cstr(j, v);
+}
+
+static inline void fw_json_put_u64(struct fw_json *j, const char *key, uint64_t v)
+{
+	fw_json_key_(j, key, strlen(key));
+	fw_json_u64(j, v);
+}
+
+static inline void fw_json_put_bool(struct fw_json *j, const char *key, bool v)
+{
+	fw_json_key_(j, key, strlen(key));
+	fw_json_bool(j, v);
+}
+
 /** End of the document: a newline; asserts that everything is closed. */
 void fw_json_finish(struct fw_json *j);
 

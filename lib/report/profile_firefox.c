@@ -48,24 +48,6 @@ static void string(struct fw_json *j, const char *key, struct fw_str s)
 	fw_json_string(j, s.s ? s.s : "", s.n);
 }
 
-static void cstring(struct fw_json *j, const char *key, const char *s)
-{
-	fw_json_key_(j, key, strlen(key));
-	fw_json_cstr(j, s);
-}
-
-static void u64(struct fw_json *j, const char *key, uint64_t v)
-{
-	fw_json_key_(j, key, strlen(key));
-	fw_json_u64(j, v);
-}
-
-static void boolean(struct fw_json *j, const char *key, bool v)
-{
-	fw_json_key_(j, key, strlen(key));
-	fw_json_bool(j, v);
-}
-
 /** Milliseconds, which all times are: a JSON number with nanoseconds. */
 static void milliseconds(struct fw_json *j, uint64_t ns)
 {
@@ -102,7 +84,7 @@ static void write_breakpad_id(struct fw_json *j, const struct fw_ident *id)
 		raw[i / 2] = (uint8_t)(fw_hex_digit[(uint8_t)id->text[i]] << 4 |
 				       fw_hex_digit[(uint8_t)id->text[i + 1]]);
 	fw_ident_from_build_id(&debug, raw, id->n / 2);
-	cstring(j, "breakpadId", debug.text);
+	fw_json_put_cstr(j, "breakpadId", debug.text);
 }
 
 static void write_libs(struct firefox *w)
@@ -128,7 +110,7 @@ static void write_libs(struct firefox *w)
 		string(j, "debugName", m->name);
 		string(j, "debugPath", m->path);
 		write_breakpad_id(j, &m->build_id);
-		cstring(j, "codeId", m->build_id.n ? m->build_id.text : NULL);
+		fw_json_put_cstr(j, "codeId", m->build_id.n ? m->build_id.text : NULL);
 		fw_json_end_object(j);
 	}
 	fw_json_end_array(j);
@@ -144,8 +126,8 @@ static void write_categories(struct fw_json *j)
 	fw_json_begin_array(j);
 	for (unsigned i = 0; i < sizeof(categories) / sizeof(*categories); i++) {
 		fw_json_begin_object(j);
-		cstring(j, "name", categories[i].name);
-		cstring(j, "color", categories[i].color);
+		fw_json_put_cstr(j, "name", categories[i].name);
+		fw_json_put_cstr(j, "color", categories[i].color);
 		fw_json_key(j, "subcategories");
 		fw_json_begin_array(j);
 		fw_json_cstr(j, "Other");
@@ -159,9 +141,9 @@ static void write_units(struct fw_json *j)
 {
 	fw_json_key(j, "sampleUnits");
 	fw_json_begin_object(j);
-	cstring(j, "time", "ms");
-	cstring(j, "eventDelay", "ms");
-	cstring(j, "threadCPUDelta", "ns");
+	fw_json_put_cstr(j, "time", "ms");
+	fw_json_put_cstr(j, "eventDelay", "ms");
+	fw_json_put_cstr(j, "threadCPUDelta", "ns");
 	fw_json_end_object(j);
 }
 
@@ -176,20 +158,20 @@ static void write_meta(struct firefox *w)
 	milliseconds(j, frequency ? 1000000000 / frequency : 1000000);
 	fw_json_key(j, "startTime");
 	milliseconds(j, w->p->started);
-	u64(j, "processType", 0);
+	fw_json_put_u64(j, "processType", 0);
 	string(j, "product", r->command_line.n ? r->command_line :
 	       (struct fw_str){ w->p->path, strlen(w->p->path) });
-	u64(j, "stackwalk", 1);
-	boolean(j, "debug", false);
-	u64(j, "version", GECKO_VERSION);
-	u64(j, "preprocessedProfileVersion", FORMAT_VERSION);
+	fw_json_put_u64(j, "stackwalk", 1);
+	fw_json_put_bool(j, "debug", false);
+	fw_json_put_u64(j, "version", GECKO_VERSION);
+	fw_json_put_u64(j, "preprocessedProfileVersion", FORMAT_VERSION);
 	string(j, "oscpu", r->os_release);
-	cstring(j, "platform", "Linux");
+	fw_json_put_cstr(j, "platform", "Linux");
 	string(j, "arguments", r->command_line);
-	cstring(j, "importedFrom", "framewalk");
-	boolean(j, "symbolicated", true);
-	boolean(j, "usesOnlyOneStackType", true);
-	boolean(j, "sourceCodeIsNotOnSearchfox", true);
+	fw_json_put_cstr(j, "importedFrom", "framewalk");
+	fw_json_put_bool(j, "symbolicated", true);
+	fw_json_put_bool(j, "usesOnlyOneStackType", true);
+	fw_json_put_bool(j, "sourceCodeIsNotOnSearchfox", true);
 	write_categories(j);
 	write_units(j);
 	fw_json_key(j, "markerSchema");
@@ -348,10 +330,10 @@ static void write_samples(struct firefox *w, const uint32_t *order, uint32_t cou
 	COLUMN(j, "time", count, milliseconds(j, all[order[i]].time - w->p->first_time));
 	fw_json_key(j, "weight");
 	fw_json_null(j);
-	cstring(j, "weightType", "samples");
+	fw_json_put_cstr(j, "weightType", "samples");
 	if (clock)
 		COLUMN(j, "threadCPUDelta", count, fw_json_u64(j, all[order[i]].period));
-	u64(j, "length", count);
+	fw_json_put_u64(j, "length", count);
 	fw_json_end_object(j);
 }
 
@@ -365,7 +347,7 @@ static void write_markers(struct fw_json *j)
 	empty(j, "endTime");
 	empty(j, "phase");
 	empty(j, "category");
-	u64(j, "length", 0);
+	fw_json_put_u64(j, "length", 0);
 	fw_json_end_object(j);
 }
 
@@ -379,7 +361,7 @@ static void write_stacks(struct firefox *w)
 	COLUMN(j, "category", w->stacks.count, fw_json_u64(j, s[i].category));
 	COLUMN(j, "subcategory", w->stacks.count, fw_json_u64(j, 0));
 	COLUMN(j, "prefix", w->stacks.count, index_or_null(j, s[i].prefix));
-	u64(j, "length", w->stacks.count);
+	fw_json_put_u64(j, "length", w->stacks.count);
 	fw_json_end_object(j);
 }
 
@@ -408,7 +390,7 @@ static void write_frames(struct firefox *w)
 	COLUMN(j, "implementation", n, fw_json_null(j));
 	COLUMN(j, "line", n, index_or_null(j, f[i].line ? f[i].line : NONE));
 	COLUMN(j, "column", n, fw_json_null(j));
-	u64(j, "length", n);
+	fw_json_put_u64(j, "length", n);
 	fw_json_end_object(j);
 }
 
@@ -435,7 +417,7 @@ static void write_funcs(struct firefox *w)
 	COLUMN(j, "fileName", n, index_or_null(j, func_at(w, i).file));
 	COLUMN(j, "lineNumber", n, fw_json_null(j));
 	COLUMN(j, "columnNumber", n, fw_json_null(j));
-	u64(j, "length", n);
+	fw_json_put_u64(j, "length", n);
 	fw_json_end_object(j);
 }
 
@@ -456,7 +438,7 @@ static void write_natives(struct firefox *w)
 	COLUMN(j, "address", n, address(j, native_at(w, i).address));
 	COLUMN(j, "name", n, fw_json_u64(j, native_at(w, i).name));
 	COLUMN(j, "functionSize", n, fw_json_null(j));
-	u64(j, "length", n);
+	fw_json_put_u64(j, "length", n);
 	fw_json_end_object(j);
 }
 
@@ -470,7 +452,7 @@ static void write_resources(struct firefox *w)
 	COLUMN(j, "name", w->modules.count, fw_json_u64(j, text(w, w->p->modules[m[i]].name)));
 	COLUMN(j, "host", w->modules.count, fw_json_null(j));
 	COLUMN(j, "type", w->modules.count, fw_json_u64(j, RESOURCE_LIBRARY));
-	u64(j, "length", w->modules.count);
+	fw_json_put_u64(j, "length", w->modules.count);
 	fw_json_end_object(j);
 }
 
@@ -497,8 +479,8 @@ static void write_track(struct firefox *w, const uint32_t *order, uint32_t count
 	const struct fw_profile_thread *t = &w->p->threads[first->thread];
 	make_tables(w, order, count);
 	fw_json_begin_object(j);
-	cstring(j, "processType", "default");
-	u64(j, "processStartupTime", 0);
+	fw_json_put_cstr(j, "processType", "default");
+	fw_json_put_u64(j, "processStartupTime", 0);
 	fw_json_key(j, "processShutdownTime");
 	fw_json_null(j);
 	fw_json_key(j, "registerTime");
@@ -507,12 +489,12 @@ static void write_track(struct firefox *w, const uint32_t *order, uint32_t count
 	fw_json_null(j);
 	empty(j, "pausedRanges");
 	write_name(w, first);
-	boolean(j, "isMainThread", t->pid == t->tid);
+	fw_json_put_bool(j, "isMainThread", t->pid == t->tid);
 	string(j, "processName", t->name);
 	w->scratch.count = 0;
 	fw_out_dec(&w->scratch, t->pid);
 	string(j, "pid", (struct fw_str){ w->scratch.data, w->scratch.count });
-	u64(j, "tid", t->tid);
+	fw_json_put_u64(j, "tid", t->tid);
 	write_samples(w, order, count);
 	write_markers(j);
 	write_stacks(w);

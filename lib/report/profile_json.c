@@ -16,18 +16,6 @@ static void string(struct fw_json *j, const char *key, struct fw_str s)
 	fw_json_str(j, s.n ? s : (struct fw_str){ NULL, 0 });
 }
 
-static void cstring(struct fw_json *j, const char *key, const char *s)
-{
-	fw_json_key_(j, key, strlen(key));
-	fw_json_cstr(j, s);
-}
-
-static void u64(struct fw_json *j, const char *key, uint64_t v)
-{
-	fw_json_key_(j, key, strlen(key));
-	fw_json_u64(j, v);
-}
-
 static void number_or_null(struct fw_json *j, const char *key, bool have, uint64_t v)
 {
 	fw_json_key_(j, key, strlen(key));
@@ -46,42 +34,36 @@ static void hex_or_null(struct fw_json *j, const char *key, bool have, uint64_t 
 		fw_json_null(j);
 }
 
-static void boolean(struct fw_json *j, const char *key, bool v)
-{
-	fw_json_key_(j, key, strlen(key));
-	fw_json_bool(j, v);
-}
-
 static void write_event(struct fw_json *j, const struct fw_event_info *e)
 {
 	fw_json_begin_object(j);
 	string(j, "name", e->name);
 	number_or_null(j, "frequency", e->frequency, e->frequency);
 	number_or_null(j, "stack_bytes", e->have_stack, e->stack_asked);
-	boolean(j, "callchain", e->have_chain);
-	boolean(j, "kernel", e->kernel);
-	boolean(j, "user", e->user);
+	fw_json_put_bool(j, "callchain", e->have_chain);
+	fw_json_put_bool(j, "kernel", e->kernel);
+	fw_json_put_bool(j, "user", e->user);
 	fw_json_end_object(j);
 }
 
 void fw_profile_json_head(struct fw_json *j, const struct fw_profile *p, const char *kind)
 {
 	const struct fw_recording *r = p->recording;
-	u64(j, "schema_version", FW_SAMPLES_SCHEMA_VERSION);
-	cstring(j, "status", "OK");
-	cstring(j, "kind", kind);
+	fw_json_put_u64(j, "schema_version", FW_SAMPLES_SCHEMA_VERSION);
+	fw_json_put_cstr(j, "status", "OK");
+	fw_json_put_cstr(j, "kind", kind);
 	fw_json_key(j, "recording");
 	fw_json_begin_object(j);
-	cstring(j, "file", p->path);
-	cstring(j, "format", r->format);
+	fw_json_put_cstr(j, "file", p->path);
+	fw_json_put_cstr(j, "format", r->format);
 	string(j, "hostname", r->hostname);
 	string(j, "os_release", r->os_release);
 	string(j, "arch", r->arch);
 	string(j, "recorder_version", r->version);
 	string(j, "command_line", r->command_line);
-	boolean(j, "compressed", r->compressed);
-	boolean(j, "piped", r->piped);
-	boolean(j, "unfinished", r->killed);
+	fw_json_put_bool(j, "compressed", r->compressed);
+	fw_json_put_bool(j, "piped", r->piped);
+	fw_json_put_bool(j, "unfinished", r->killed);
 	fw_json_end_object(j);
 	fw_json_key(j, "events");
 	fw_json_begin_array(j);
@@ -95,13 +77,13 @@ void fw_profile_json_module(struct fw_json *j, const struct fw_profile_module *m
 	fw_json_begin_object(j);
 	string(j, "path", m->path);
 	string(j, "build_id", (struct fw_str){ m->build_id.text, m->build_id.n });
-	boolean(j, "build_id_recorded", m->id_recorded && m->build_id.n);
-	cstring(j, "symbols", fw_profile_symbols_name(m));
-	cstring(j, "symbol_file", m->used_path);
-	cstring(j, "message", *m->symbols->message ? m->symbols->message : NULL);
-	boolean(j, "unverified", fw_profile_is_unverified(m));
-	u64(j, "samples", m->samples);
-	u64(j, "frames", m->frames);
+	fw_json_put_bool(j, "build_id_recorded", m->id_recorded && m->build_id.n);
+	fw_json_put_cstr(j, "symbols", fw_profile_symbols_name(m));
+	fw_json_put_cstr(j, "symbol_file", m->used_path);
+	fw_json_put_cstr(j, "message", *m->symbols->message ? m->symbols->message : NULL);
+	fw_json_put_bool(j, "unverified", fw_profile_is_unverified(m));
+	fw_json_put_u64(j, "samples", m->samples);
+	fw_json_put_u64(j, "frames", m->frames);
 	fw_json_end_object(j);
 }
 
@@ -138,7 +120,7 @@ static void write_frame(struct fw_json *j, const struct fw_profile *p,
 		&p->lines[f->first_line + f->num_lines - 1] : &nothing;
 	const struct fw_profile_module *m = fw_profile_module(p, f);
 	fw_json_begin_object(j);
-	cstring(j, "kind", kind_of(f));
+	fw_json_put_cstr(j, "kind", kind_of(f));
 	string(j, "function", line->function);
 	hex_or_null(j, "function_offset", line->function.n, line->function_offset);
 	string(j, "file", line->file);
@@ -147,7 +129,7 @@ static void write_frame(struct fw_json *j, const struct fw_profile *p,
 	string(j, "module", m ? m->path : (struct fw_str){ NULL, 0 });
 	hex_or_null(j, "module_offset", m, f->pc);
 	hex_or_null(j, "address", !m && !f->truncated, f->pc);
-	cstring(j, "trust", f->truncated ? NULL : fw_trust_name(f->trust));
+	fw_json_put_cstr(j, "trust", f->truncated ? NULL : fw_trust_name(f->trust));
 	fw_json_end_object(j);
 }
 
@@ -186,8 +168,8 @@ void fw_profile_write_json(const struct fw_profile *p, bool pretty, struct fw_ou
 		fw_json_begin_object(j);
 		write_thread(j, &p->threads[s->thread]);
 		string(j, "event", fw_profile_event_name(p, s->event));
-		u64(j, "samples", s->samples);
-		u64(j, "weight", s->weight);
+		fw_json_put_u64(j, "samples", s->samples);
+		fw_json_put_u64(j, "weight", s->weight);
 		fw_json_key(j, "frames");
 		fw_json_begin_array(j);
 		for (uint32_t at = s->node; at; at = p->nodes[at].parent)
@@ -227,12 +209,12 @@ static void write_sample(const struct fw_profile *p, const struct frame_texts *t
 	const char *separator = "";
 	fw_json_init(j, out, false);
 	fw_json_begin_object(j);
-	u64(j, "index", s->index);
-	u64(j, "time", s->time);
+	fw_json_put_u64(j, "index", s->index);
+	fw_json_put_u64(j, "time", s->time);
 	write_thread(j, &p->threads[s->thread]);
 	number_or_null(j, "cpu", s->cpu != UINT32_MAX, s->cpu);
 	string(j, "event", fw_profile_event_name(p, s->event));
-	u64(j, "period", s->period);
+	fw_json_put_u64(j, "period", s->period);
 	fw_json_key(j, "frames");
 	fw_json_begin_array(j);
 	for (uint32_t at = s->node; at; at = p->nodes[at].parent) {

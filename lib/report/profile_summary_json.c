@@ -78,28 +78,22 @@ uint32_t *fw_profile_module_order(const struct fw_profile *p, uint32_t *ret_coun
 	return order;
 }
 
-static void u64(struct fw_json *j, const char *key, uint64_t v)
-{
-	fw_json_key_(j, key, strlen(key));
-	fw_json_u64(j, v);
-}
-
 static void write_samples(struct fw_json *j, const struct fw_profile *p)
 {
 	fw_json_key(j, "samples");
 	fw_json_begin_object(j);
-	u64(j, "read", p->samples_read);
-	u64(j, "used", p->samples_used);
-	u64(j, "malformed", p->samples_bad);
-	u64(j, "without_stack", p->samples_empty);
-	u64(j, "truncated", p->stops[FW_STOP_TRUNCATED_STACK]);
-	u64(j, "repaired", p->samples_repaired);
+	fw_json_put_u64(j, "read", p->samples_read);
+	fw_json_put_u64(j, "used", p->samples_used);
+	fw_json_put_u64(j, "malformed", p->samples_bad);
+	fw_json_put_u64(j, "without_stack", p->samples_empty);
+	fw_json_put_u64(j, "truncated", p->stops[FW_STOP_TRUNCATED_STACK]);
+	fw_json_put_u64(j, "repaired", p->samples_repaired);
 	fw_json_end_object(j);
-	u64(j, "first_time", p->first_time);
-	u64(j, "last_time", p->last_time);
-	u64(j, "distinct_stacks", p->num_stacks);
-	u64(j, "frames", p->frames_walked);
-	u64(j, "deepest", p->deepest);
+	fw_json_put_u64(j, "first_time", p->first_time);
+	fw_json_put_u64(j, "last_time", p->last_time);
+	fw_json_put_u64(j, "distinct_stacks", p->num_stacks);
+	fw_json_put_u64(j, "frames", p->frames_walked);
+	fw_json_put_u64(j, "deepest", p->deepest);
 }
 
 static void write_counters(struct fw_json *j, const struct fw_profile *p)
@@ -108,21 +102,21 @@ static void write_counters(struct fw_json *j, const struct fw_profile *p)
 	fw_json_begin_object(j);
 	for (unsigned i = 0; i < FW_STOP_COUNT; i++)
 		if (i != FW_STOP_NONE)
-			u64(j, fw_stop_name((enum fw_stop)i), p->stops[i]);
+			fw_json_put_u64(j, fw_stop_name((enum fw_stop)i), p->stops[i]);
 	fw_json_end_object(j);
 	fw_json_key(j, "trust");
 	fw_json_begin_object(j);
 	for (unsigned i = 0; i < FW_TRUST_COUNT; i++)
-		u64(j, fw_trust_name((enum fw_trust)i), p->trusts[i]);
+		fw_json_put_u64(j, fw_trust_name((enum fw_trust)i), p->trusts[i]);
 	fw_json_end_object(j);
 	const struct fw_recording_counts *c = &p->recording->counts;
 	fw_json_key(j, "lost");
 	fw_json_begin_object(j);
-	u64(j, "events", fw_profile_lost(p));
-	u64(j, "gaps", c->gaps);
-	u64(j, "throttled", c->throttled);
-	u64(j, "malformed_records", c->bad_records);
-	u64(j, "unknown_records", c->unknown_records);
+	fw_json_put_u64(j, "events", fw_profile_lost(p));
+	fw_json_put_u64(j, "gaps", c->gaps);
+	fw_json_put_u64(j, "throttled", c->throttled);
+	fw_json_put_u64(j, "malformed_records", c->bad_records);
+	fw_json_put_u64(j, "unknown_records", c->unknown_records);
 	fw_json_end_object(j);
 }
 
