@@ -11,6 +11,7 @@
 #include <zstd_errors.h>
 
 #include "lib/base/decompress.h"
+#include "lib/base/zstream.h"
 
 enum {
 	HEAD_CHUNK = 16384,
@@ -19,7 +20,6 @@ enum {
 	DEFLATE_RATIO = 1032,	// best case of DEFLATE: 258 bytes from 2 bits
 	GZIP_HEADER_CRC = 2,	// FHCRC in byte 3 of a member (RFC 1952 2.3.1)
 	GZIP_WINDOW = 15 + 16,	// zlib: largest window, gzip wrapper
-	ZSTD_WINDOW = 27,	// log2; what zstd itself allows without being asked for more
 };
 
 struct unpack {
@@ -187,19 +187,9 @@ static enum fw_code gunzip(struct unpack *u)
 
 static enum fw_code zstd_fault(struct fw_error *err, size_t result, uint64_t at)
 {
-	char what[128];
-	switch (ZSTD_getErrorCode(result)) {
-	case ZSTD_error_memory_allocation:
-		return no_memory(err);
-	case ZSTD_error_dictionary_wrong:
-		return fw_fail(err, FW_UNSUPPORTED, NULL, "zstd data that needs a dictionary");
-	case ZSTD_error_frameParameter_windowTooLarge:
-		return fw_fail(err, FW_UNSUPPORTED, NULL, "zstd data with a window over %d MiB",
-			       1 << (ZSTD_WINDOW - 20));
-	default:
-		snprintf(what, sizeof(what), "broken zstd data: %s", ZSTD_getErrorName(result));
-		return malformed(err, at, what);
-	}
+	char place[32];
+	snprintf(place, sizeof(place), "offset %llu", (unsigned long long)at);
+	return fw_zstd_fault_(result, place, err);
 }
 
 static enum fw_code zstd_frames(struct unpack *u, ZSTD_DCtx *d)
@@ -241,7 +231,7 @@ static enum fw_code unzstd(struct unpack *u)
 	ZSTD_DCtx *d = ZSTD_createDCtx();
 	if (!d)
 		return no_memory(u->err);
-	ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, ZSTD_WINDOW);
+	ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, FW_ZSTD_WINDOW);
 	enum fw_code code = zstd_frames(u, d);
 	ZSTD_freeDCtx(d);
 	return code;
@@ -325,7 +315,7 @@ static enum fw_code zstd_head(struct head *h, uint8_t *buffer, size_t n, size_t 
 	ZSTD_DCtx *d = ZSTD_createDCtx();
 	if (!d)
 		return no_memory(err);
-	ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, ZSTD_WINDOW);
+	ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, FW_ZSTD_WINDOW);
 	enum fw_code code = FW_OK;
 	size_t left = 0;
 	while (out.pos < n && (code = head_fill(h, err)) == FW_OK) {

@@ -5,13 +5,11 @@
 
 #include "lib/base/arena.h"
 
-enum { ZSTD_WINDOW = 27 };	// log2; what zstd itself allows without being asked for more
-
 struct fw_zstream *fw_zstream_create(void)
 {
 	ZSTD_DCtx *d = fw_alloc_should_fail() ? NULL : ZSTD_createDCtx();
 	if (d)
-		ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, ZSTD_WINDOW);
+		ZSTD_DCtx_setParameter(d, ZSTD_d_windowLogMax, FW_ZSTD_WINDOW);
 	return (struct fw_zstream *)d;
 }
 
@@ -20,7 +18,7 @@ void fw_zstream_destroy(struct fw_zstream *z)
 	ZSTD_freeDCtx((ZSTD_DCtx *)z);
 }
 
-static enum fw_code fault(size_t result, struct fw_error *err)
+enum fw_code fw_zstd_fault_(size_t result, const char *place, struct fw_error *err)
 {
 	switch (ZSTD_getErrorCode(result)) {
 	case ZSTD_error_memory_allocation:
@@ -29,9 +27,9 @@ static enum fw_code fault(size_t result, struct fw_error *err)
 		return fw_fail(err, FW_UNSUPPORTED, NULL, "zstd data that needs a dictionary");
 	case ZSTD_error_frameParameter_windowTooLarge:
 		return fw_fail(err, FW_UNSUPPORTED, NULL, "zstd data with a window over %d MiB",
-			       1 << (ZSTD_WINDOW - 20));
+			       1 << (FW_ZSTD_WINDOW - 20));
 	default:
-		return fw_fail(err, FW_MALFORMED, NULL, "broken zstd data: %s",
+		return fw_fail(err, FW_MALFORMED, place, "broken zstd data: %s",
 			       ZSTD_getErrorName(result));
 	}
 }
@@ -46,7 +44,7 @@ enum fw_code fw_zstream_next(struct fw_zstream *z, const uint8_t *in, size_t in_
 		size_t before_in = from.pos, before_out = to.pos;
 		size_t left = ZSTD_decompressStream((ZSTD_DCtx *)z, &to, &from);
 		if (ZSTD_isError(left))
-			return fault(left, err);
+			return fw_zstd_fault_(left, NULL, err);
 		if (from.pos == before_in && to.pos == before_out)
 			break;
 	} while (from.pos < from.size && to.pos < to.size);

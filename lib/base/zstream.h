@@ -22,4 +22,9 @@ FW_MUST_CHECK enum fw_code fw_zstream_next(struct fw_zstream *z, const uint8_t *
 					   size_t *in_pos, uint8_t *out, size_t out_size,
 					   size_t *out_pos, struct fw_error *err);
 
+// For decompress.c too: what zstd's decoders are set to, and what their errors are called.
+enum { FW_ZSTD_WINDOW = 27 };	// log2; what zstd itself allows without being asked for more
+/** @p place is of broken data; NULL: none. */
+enum fw_code fw_zstd_fault_(size_t result, const char *place, struct fw_error *err);
+
 #endif
