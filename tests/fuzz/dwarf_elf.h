@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symfiles/elf_image.h"
 #include "symfiles/elf_internal.h"
 
 static const char *const names[] = {
@@ -66,6 +67,28 @@ static size_t make_elf(const uint8_t *data, size_t size, uint8_t *out)
 static struct fw_elf *open_dwo(void *context, struct fw_str comp_dir, struct fw_str name)
 {
 	return name.n % 2 ? context : NULL;
+}
+
+/**
+ * The files of an input: a first byte (bit 0: the file is dwz's shared one too), then
+ * sections. NULL: none; else close it and free *ret_bytes.
+ */
+static struct fw_elf *open_input(const uint8_t *data, size_t size, uint8_t **ret_bytes,
+				 struct fw_elf_files *ret)
+{
+	struct fw_elf *elf;
+	if (size < 1)
+		return NULL;
+	uint8_t *bytes = malloc(CONTENT + size);
+	size_t n = bytes ? make_elf(data + 1, size - 1, bytes) : 0;
+	if (!n || fw_elf_open_bytes(bytes, n, &elf, NULL) != FW_OK) {
+		free(bytes);
+		return NULL;
+	}
+	*ret = (struct fw_elf_files){ .elf = elf, .alt = data[0] & 1 ? elf : NULL,
+				      .open_dwo = open_dwo, .context = elf };
+	*ret_bytes = bytes;
+	return elf;
 }
 
 #endif

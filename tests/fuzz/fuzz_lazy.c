@@ -1,7 +1,7 @@
 // Hostile debug information read lazily: what comes out is whole and has no rules, and a
 // second question gets the same. libdwarf reads too, without the sections that it cannot.
 //
-// An input is as of fuzz_dwarf.c.
+// An input is as open_input() of dwarf_elf.h says.
 #include "symfiles/lazy_read.h"
 #include "tests/fuzz/dwarf_elf.h"
 
@@ -32,23 +32,19 @@ static uint32_t ask(struct fw_lazy_reader *r)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct fw_elf *elf;
+	struct fw_elf_files files;
 	struct fw_lazy_reader *r;
+	uint8_t *bytes;
 	struct fw_error err = { .code = FW_OK };
-	if (size < 1)
+	struct fw_elf *elf = open_input(data, size, &bytes, &files);
+	if (elf == NULL)
 		return 0;
-	uint8_t *bytes = malloc(CONTENT + size);
-	size_t n = bytes ? make_elf(data + 1, size - 1, bytes) : 0;
-	if (n && fw_elf_open_bytes(bytes, n, &elf, &err) == FW_OK) {
-		struct fw_elf_files files = { .elf = elf, .alt = data[0] & 1 ? elf : NULL,
-					      .open_dwo = open_dwo, .context = elf };
-		if (fw_lazy_reader_open(&files, &r, &err))
-			abort();
-		if (ask(r) != ask(r))
-			abort();
-		fw_lazy_reader_close(r);
-		fw_elf_close(elf);
-	}
+	if (fw_lazy_reader_open(&files, &r, &err))
+		abort();
+	if (ask(r) != ask(r))
+		abort();
+	fw_lazy_reader_close(r);
+	fw_elf_close(elf);
 	free(bytes);
 	return 0;
 }
