@@ -1,20 +1,8 @@
 # Read lazily or compiled, an address gets the same answer: as operands, from standard
 # input at once and one by one, in JSON.
 # needs: gcc
-cat > app.c <<'CODE'
-#include <stdio.h>
-static inline __attribute__((always_inline)) int inner(int x) { return x * 3 + printf("%d\n", x); }
-static inline __attribute__((always_inline)) int outer(int x) { return inner(x) + 1; }
-__attribute__((noinline)) int function(int x)
-{
-	return outer(x) * 2;
-}
-int main(int argc, char **argv)
-{
-	return function(argc) + argc;
-}
-CODE
-gcc -g -O2 -o app app.c || { echo "gcc does not link"; exit 77; }
+. "$CASES/lib.sh"
+inlined_program
 i=0
 while [ $i -lt 800 ]; do printf '%x\n' $((0x1000 + i)); i=$((i + 1)); done > addresses
 echo ffffffffffffffff >> addresses

@@ -6,20 +6,8 @@
 # - addr2line -i in a function without lines: it knows the file of a local symbol;
 # - columns of llvm-symbolizer and discriminators: a symbol file has none.
 # needs: gcc addr2line llvm-symbolizer nm
-cat > app.c <<'END'
-#include <stdio.h>
-static inline __attribute__((always_inline)) int inner(int x) { return x * 3 + printf("%d\n", x); }
-static inline __attribute__((always_inline)) int outer(int x) { return inner(x) + 1; }
-__attribute__((noinline)) int function(int x)
-{
-	return outer(x) * 2;
-}
-int main(int argc, char **argv)
-{
-	return function(argc) + argc;
-}
-END
-gcc -g -O2 -o app app.c || { echo "gcc does not link"; exit 77; }
+. "$CASES/lib.sh"
+inlined_program
 mkdir bin
 ln -s "$FRAMEWALK" bin/addr2line
 ln -s "$FRAMEWALK" bin/llvm-symbolizer
