@@ -395,6 +395,33 @@ static void find_alt(const struct fw_elf_places *places, struct fw_elf *elf, con
 		try_indexes(&h, &debug_id);
 }
 
+static bool is_below(const struct fw_root *root, const char *path)
+{
+	size_t n = strlen(root->path);
+	if (strncmp(path, root->path, n) != 0)
+		return false;
+	return root->kind == FW_ROOT_FILE ? path[n] == '\0' :
+	       root->kind == FW_ROOT_FOLDER && path[n] == '/';
+}
+
+size_t fw_elf_set_root(const struct fw_elf_places *places, const struct fw_elf_set *set)
+{
+	const char *const paths[] = { set->elf, set->debug };
+	for (size_t i = 0; i < places->num_roots; i++) {
+		for (unsigned k = 0; k < 2; k++) {
+			struct fw_elf *elf;
+			if (paths[k] == NULL || !is_below(&places->roots[i], paths[k]) ||
+			    fw_elf_open_head(paths[k], &elf, NULL) != FW_OK)
+				continue;
+			bool described = has_section(elf, ".debug_info");
+			fw_elf_close(elf);
+			if (described)
+				return i;
+		}
+	}
+	return places->num_roots;
+}
+
 void fw_elf_set_key(struct fw_elf_set *set)
 {
 	const char *const paths[] = { set->elf, set->debug, set->alt };

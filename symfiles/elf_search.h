@@ -34,6 +34,12 @@ bool fw_elf_find(const struct fw_elf_places *places, const struct fw_wanted *w,
 /** Find the debug files that belong to ret->elf, and make the key. False: no memory. */
 bool fw_elf_find_debug(const struct fw_elf_places *places, struct fw_elf_set *ret);
 
+/**
+ * The first -s path with the source lines of the set (its file with .debug_info, that
+ * of the program or the separate one); places->num_roots: none has them.
+ */
+size_t fw_elf_set_root(const struct fw_elf_places *places, const struct fw_elf_set *set);
+
 /** The key of the files as they are now: the identity of each goes into it. */
 void fw_elf_set_key(struct fw_elf_set *set);
 void fw_elf_set_clear(struct fw_elf_set *set);

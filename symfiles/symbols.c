@@ -31,8 +31,10 @@ struct entry {
 	struct fw_search search;	// stands behind `source` once that was found
 	struct fw_source source;	// path NULL: none
 	const struct fw_symbol_file *looked, *loaded;
-	bool elf_searched, elf_opened;
-	struct fw_elf_set files;	// used where no .sym could be
+	bool elf_searched, elf_opened, debug_searched;
+	bool elf_first;			// `files` come before `source` in search order
+	bool from_elf;			// `loaded` is of `files`
+	struct fw_elf_set files;	// used where no .sym could be, or `elf_first`
 	struct fw_elf *elf;
 };
 
@@ -441,6 +443,26 @@ static bool find_elf(struct fw_symbols *s, struct entry *e)
 	return e->files.elf != NULL || e->files.debug != NULL;
 }
 
+static bool find_debug(struct fw_symbols *s, struct entry *e)
+{
+	const struct fw_elf_places places = places_of(s);
+	if (!find_elf(s, e) || (!e->debug_searched && !fw_elf_find_debug(&places, &e->files)))
+		return false;
+	e->debug_searched = true;
+	return true;
+}
+
+/**
+ * The first -s path wins. An ELF file counts by its source lines: a stripped one in
+ * an earlier path is there for its rules and bytes, and hides no symbol file.
+ */
+static bool elf_is_first(struct fw_symbols *s, struct entry *e)
+{
+	const struct fw_elf_places places = places_of(s);
+	return e->search.root > 0 && find_elf(s, e) && e->files.elf != NULL && find_debug(s, e) &&
+	       fw_elf_set_root(&places, &e->files) < e->search.root;
+}
+
 /** What a module without any file is said to be. */
 static const struct fw_symbol_file *nothing_found(struct fw_symbols *s, const struct entry *e)
 {
@@ -459,7 +481,8 @@ static bool advance(struct fw_symbols *s, struct entry *e)
 	bool found = fw_search_next(&e->search, &e->source);
 	if (e->looked == NULL) {
 		struct fw_symbol_file r = { .status = FW_SYMBOLS_FOUND, .path = e->source.path };
-		if (!found && find_elf(s, e))
+		e->elf_first = found && elf_is_first(s, e);
+		if (e->elf_first || (!found && find_elf(s, e)))
 			r.path = e->files.elf ? e->files.elf : e->files.debug;
 		e->looked = r.path ? new_record(s, &r) : nothing_found(s, e);
 	}
@@ -487,8 +510,7 @@ static const struct fw_symbol_file *load_elf(struct fw_symbols *s, struct entry 
 {
 	struct fw_error err;
 	struct fw_symbol_file r = { .status = FW_SYMBOLS_LOADED };
-	const struct fw_elf_places places = places_of(s);
-	if (!find_elf(s, e) || !fw_elf_find_debug(&places, &e->files))
+	if (!find_debug(s, e))
 		return NULL;
 	r.path = e->files.elf;
 	if (obtain_either(s, &e->files, fresh, &r, &err) != FW_OK) {
@@ -498,6 +520,7 @@ static const struct fw_symbol_file *load_elf(struct fw_symbols *s, struct entry 
 	}
 	if (!fw_search_cpu_fits(&e->search, r.path, r.image->cpu))
 		return NULL;
+	e->from_elf = true;
 	return new_record(s, &r);
 }
 
@@ -506,11 +529,14 @@ static const struct fw_symbol_file *load(struct fw_symbols *s, struct entry *e)
 	const struct fw_symbol_file *r = NULL;
 	e->search.ask_cache = true;
 	while (r == NULL) {
-		if (e->source.path == NULL && !advance(s, e)) {
+		bool found = e->source.path != NULL || advance(s, e);
+		if (!found || e->elf_first)
 			r = load_elf(s, e, false);
+		if (!found)
 			return r ? r : nothing_found(s, e);
-		}
-		r = load_source(s, e, false);
+		e->elf_first = false;
+		if (r == NULL)
+			r = load_source(s, e, false);
 		if (r == NULL) {
 			free(e->source.path);
 			e->source.path = NULL;
@@ -564,9 +590,8 @@ const struct fw_symbol_file *fw_symbols_reload(struct fw_symbols *s,
 	// Another thread that saw the same damage may have been here before.
 	r = e->loaded;
 	if (r->image && atomic_load(&r->image->corrupt)) {
-		bool is_elf = e->source.path == NULL;
-		fw_cache_remove(s->cache, is_elf ? &e->files.key : &e->source.key);
-		r = is_elf ? load_elf(s, e, true) : load_source(s, e, true);
+		fw_cache_remove(s->cache, e->from_elf ? &e->files.key : &e->source.key);
+		r = e->from_elf ? load_elf(s, e, true) : load_source(s, e, true);
 		e->loaded = r ? r : refusal_record(s, e);
 	}
 	r = e->loaded;

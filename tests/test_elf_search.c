@@ -29,10 +29,10 @@ static void build(struct folder *f, const char *script)
 struct asked {
 	struct fw_symbols *symbols;
 	struct fw_ident id, code_id;
-	char *path, *sysroot;
+	char *path, *second, *sysroot;
 };
 
-/** Ask for the module `recorded` with the id of the file `whole`. */
+/** Ask for the module `recorded` with the id of the file `whole`; @p below is "A" or "A:B". */
 static const struct fw_symbol_file *ask(struct folder *f, const char *below, const char *sysroot,
 					const char *recorded, struct asked *a)
 {
@@ -43,11 +43,15 @@ static const struct fw_symbol_file *ask(struct folder *f, const char *below, con
 	a->code_id = *fw_elf_code_id(elf);
 	fw_elf_close(elf);
 	remove(folder_path(f, "whole"));
-	a->path = strdup(folder_path(f, below));
+	char first[64];
+	const char *colon = strchr(below, ':');
+	snprintf(first, sizeof(first), "%.*s", (int)strcspn(below, ":"), below);
+	a->path = strdup(folder_path(f, first));
+	a->second = colon ? strdup(folder_path(f, colon + 1)) : NULL;
 	a->sysroot = strdup(folder_path(f, sysroot));
-	const char *paths[] = { a->path };
-	struct fw_symbol_options o = { .paths = paths, .num_paths = *below != '\0',
-				       .sysroot = a->sysroot };
+	const char *paths[] = { a->path, a->second };
+	struct fw_symbol_options o = { .paths = paths, .sysroot = a->sysroot,
+				       .num_paths = *below == '\0' ? 0 : colon ? 2 : 1 };
 	ck_assert_int_eq(fw_symbols_create(&o, &a->symbols, &err), FW_OK);
 	struct fw_symbol_key key = {
 		.debug_file = { recorded, strlen(recorded) },
@@ -64,6 +68,7 @@ static void done(struct folder *f, struct asked *a)
 {
 	fw_symbols_destroy(a->symbols);
 	free(a->path);
+	free(a->second);
 	free(a->sysroot);
 	folder_remove(f);
 }
@@ -183,21 +188,49 @@ START_TEST(other_files_are_not_taken)
 }
 END_TEST
 
-START_TEST(a_symbol_file_wins_over_elf)
+/** z.sym for the module a.out, beside it. */
+static void write_sym(struct folder *f)
 {
-	struct folder f;
-	struct asked a;
 	char text[256];
-	build(&f, "true");
 	struct fw_elf *elf;
-	ck_assert_int_eq(fw_elf_open(folder_path(&f, "whole"), &elf, NULL), FW_OK);
+	ck_assert_int_eq(fw_elf_open(folder_path(f, "whole"), &elf, NULL), FW_OK);
 	snprintf(text, sizeof(text), "MODULE Linux x86_64 %s a.out\nPUBLIC 1 0 from_sym\n",
 		 fw_elf_debug_id(elf)->text);
 	fw_elf_close(elf);
-	folder_write(&f, "z.sym", text, strlen(text));
-	const struct fw_symbol_file *r = ask(&f, ".", "none", "/bin/a.out", &a);
+	folder_write(f, "z.sym", text, strlen(text));
+}
+
+static const struct {
+	const char *script, *below, *used;
+} orders[] = {
+	// in one folder the symbol file is asked first, else the first path wins
+	{ "true", ".", "/z.sym" },
+	{ "mkdir s && mv z.sym s && mkdir b && mv a.out b", "s:b", "/s/z.sym" },
+	{ "mkdir s && mv z.sym s && mkdir b && mv a.out b", "b:s", "/b/a.out" },
+	{ "mkdir s && mv z.sym s", "a.out:s", "/a.out" },
+	{ "mkdir s && mv a.out s", "z.sym:s", "/z.sym" },
+	{ "mkdir b && " KEEP "b/d && " STRIP " && mv a.out b", "b:z.sym", "/b/a.out" },
+	// without source lines, or without code, an ELF file hides no symbol file
+	{ STRIP " && mkdir b && mv a.out b", "b:z.sym", "/z.sym" },
+	{ "mkdir b && " KEEP "b/d && rm a.out", "b:z.sym", "/z.sym" },
+	// nor when it cannot be read
+	{ "mkdir b && mv a.out b && truncate -s 2500 b/a.out", "b:z.sym", "/z.sym" },
+};
+
+START_TEST(the_first_path_wins)
+{
+	struct folder f;
+	struct asked a;
+	char command[512];
+	build(&f, "true");
+	write_sym(&f);
+	snprintf(command, sizeof(command), "cd '%s' && %s", folder_path(&f, "."), orders[_i].script);
+	ck_assert_int_eq(system(command), 0);
+	const struct fw_symbol_file *r = ask(&f, orders[_i].below, "none", "/bin/a.out", &a);
 	ck_assert_int_eq(r->status, FW_SYMBOLS_LOADED);
-	ck_assert_str_eq(r->path + strlen(r->path) - 6, "/z.sym");
+	const char *used = strlen(r->path) > strlen(orders[_i].used) ?
+			   r->path + strlen(r->path) - strlen(orders[_i].used) : r->path;
+	ck_assert_str_eq(used, orders[_i].used);
 	done(&f, &a);
 }
 END_TEST
@@ -209,7 +242,7 @@ Suite *elf_search_suite(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, files_are_found, 0, sizeof(found) / sizeof(*found));
 	tcase_add_loop_test(tc, other_files_are_not_taken, 0, sizeof(refused) / sizeof(*refused));
-	tcase_add_test(tc, a_symbol_file_wins_over_elf);
+	tcase_add_loop_test(tc, the_first_path_wins, 0, sizeof(orders) / sizeof(*orders));
 	suite_add_tcase(s, tc);
 	return s;
 }
