@@ -133,6 +133,10 @@ static const struct { const char *what; const char *code; size_t n; const char *
 	{ "val_offset", CODE(0x14, 12, 3), START " $r12: .cfa -24 +" },
 	{ "val_offset_sf", CODE(0x15, 12, 0x7f), START " $r12: .cfa 8 +" },
 	{ "negative_offset_extended", CODE(0x2f, 12, 3), START " $r12: .cfa 24 + ^" },
+#define ZEROS_9 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80
+	{ "offset past 64 bits", CODE(0x11, 12, ZEROS_9, 0x7f), START " $r12: ?" },
+	{ "val_offset past 64 bits", CODE(0x15, 12, ZEROS_9, 0x7f), START " $r12: ?" },
+	{ "negative offset of 2^63", CODE(0x2f, 12, ZEROS_9, 0x01), START " $r12: ?" },
 	{ "register", CODE(9, 12, 13), START " $r12: $r13" },
 	{ "register in a vector register", CODE(9, 12, 17), START " $r12: ?" },
 	{ "same_value", CODE(8, 0), START " $rax: $rax" },

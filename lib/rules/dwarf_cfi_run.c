@@ -307,7 +307,8 @@ enum fw_code take(struct run *r, uint8_t code, int64_t operand, uint8_t op, uint
 static enum fw_code take_register(struct run *r, uint8_t op, uint64_t number, int64_t value)
 {
 	uint8_t reg = register_of(r, number);
-	int64_t operand = value + (1 << 22);
+	// of a value too large for the key it wraps below 0
+	int64_t operand = (int64_t)((uint64_t)value + (1 << 22));
 	if (reg == FW_NO_REG)
 		return FW_OK;
 	// the key of CFA_OFFSET is that of the operation with a register in its low bits
@@ -376,7 +377,7 @@ static enum fw_code vendor_operation(struct run *r, uint8_t op)
 	case CFA_GNU_NEGATIVE_OFFSET_EXTENDED:
 		number = fw_cursor_uleb(&r->c);
 		offset = fw_cursor_uleb(&r->c);
-		return take_register(r, CFA_OFFSET, number, factored(r, -(int64_t)offset));
+		return take_register(r, CFA_OFFSET, number, factored(r, (int64_t)-offset));
 	case CFA_AARCH64_NEGATE_RA_STATE:
 	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
 		// signatures are stripped whether announced or not
