@@ -166,6 +166,17 @@ static enum fw_code report_snapshot(struct batch *b, uint64_t index,
 	return FW_OK;
 }
 
+/** Before anything walks. A program of another build must not go unsaid, nor cost the report. */
+static void adopt(struct batch *b, struct fw_snapshot *snapshot, const char *path)
+{
+	const char *program = b->options->program;
+	struct fw_error err;
+	if (program != NULL && fw_adopt_program(snapshot, program, &err) != FW_OK)
+		fw_log(FW_LOG_WARN, path, "%s not used: %s%s%s", program, err.place,
+		       err.place[0] ? ": " : "", err.message);
+	fw_adopt_modules(snapshot, b->symbols);
+}
+
 static enum fw_code report_input(struct batch *b, uint64_t index, struct slot *s)
 {
 	const struct fw_input *input = &b->inputs->list.data[index];
@@ -181,7 +192,7 @@ static enum fw_code report_input(struct batch *b, uint64_t index, struct slot *s
 		return code;
 	code = fw_snapshot_read(file.data, file.size, &snapshot, &s->err);
 	if (code == FW_OK) {
-		fw_adopt_modules(snapshot, b->symbols);
+		adopt(b, snapshot, input->path);
 		code = report_snapshot(b, index, snapshot, s);
 		fw_snapshot_destroy(snapshot);
 	}

@@ -10,6 +10,7 @@ enum fw_format { FW_FORMAT_TEXT, FW_FORMAT_JSON, FW_FORMAT_NDJSON, FW_FORMAT_MAC
 struct fw_batch_options {
 	enum fw_format format;
 	bool pretty;
+	const char *program;		// -e; NULL: none
 	bool summary;
 	bool headers;			// text: a line with the capture's name above each
 	bool crashing_only;		// the crashing thread where there is one

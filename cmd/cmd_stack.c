@@ -110,6 +110,7 @@ static struct fw_batch_options read_options(const struct fw_args *args, enum fw_
 	struct fw_batch_options o = {
 		.format = format,
 		.pretty = v[FW_OPT_PRETTY].set,
+		.program = v[FW_OPT_PROGRAM].text,
 		.summary = v[FW_OPT_SUMMARY].set,
 		.headers = in->several,
 		.text.brief = v[FW_OPT_BRIEF].set,
@@ -126,19 +127,23 @@ static struct fw_batch_options read_options(const struct fw_args *args, enum fw_
 	return o;
 }
 
+static bool is_there(const char *path, const char *what)
+{
+	struct stat st;
+	struct fw_error err;
+	if (stat(path, &st) == 0)
+		return true;
+	fw_fail_errno(&err, NULL, "cannot open %s", what);
+	fw_complain(path, &err);
+	return false;
+}
+
 /** A mistyped -s would otherwise only show as names that are missing. */
 static bool check_symbol_paths(const struct fw_args *args)
 {
 	bool ok = true;
-	for (size_t i = 0; i < args->symbols.count; i++) {
-		struct stat st;
-		struct fw_error err;
-		if (stat(args->symbols.data[i], &st) == 0)
-			continue;
-		fw_fail_errno(&err, NULL, "cannot open symbols");
-		fw_complain(args->symbols.data[i], &err);
-		ok = false;
-	}
+	for (size_t i = 0; i < args->symbols.count; i++)
+		ok = is_there(args->symbols.data[i], "symbols") && ok;
 	return ok;
 }
 
@@ -147,12 +152,16 @@ static int report_all(const struct fw_args *args, const struct fw_inputs *in,
 {
 	struct fw_symbols *symbols;
 	struct fw_output output;
-	int status = check_symbol_paths(args) ? FW_EXIT_OK : FW_EXIT_UNUSABLE;
+	const char *program = args->value[FW_OPT_PROGRAM].text;
+	bool no_program = program != NULL && !is_there(program, "the program");
+	int status = check_symbol_paths(args) && !no_program ? FW_EXIT_OK : FW_EXIT_UNUSABLE;
 
 	if (!fw_symbols_of_captures(args, in->several, &symbols))
 		return FW_EXIT_UNUSABLE;
 	if (fw_output_open(&output, args->value[FW_OPT_OUTPUT].text)) {
 		struct fw_batch_options o = read_options(args, format, in, output.terminal);
+		if (no_program)
+			o.program = NULL;
 		if (!fw_batch_run(in, symbols, &o, &output.out))
 			status = FW_EXIT_UNUSABLE;
 		status = fw_output_close(&output, status);

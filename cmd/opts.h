@@ -27,6 +27,7 @@ enum fw_command_id {
 
 enum fw_opt_id {
 	FW_OPT_EXE,
+	FW_OPT_PROGRAM,
 	FW_OPT_SYMBOLS,
 	FW_OPT_SYSROOT,
 	FW_OPT_FORMAT,

@@ -31,11 +31,16 @@ static bool create(const struct fw_args *args, bool raw_names, enum fw_lazy_when
 		   struct fw_symbols **ret)
 {
 	const struct fw_opt_value *size = &args->value[FW_OPT_CACHE_SIZE];
+	const char *program = args->value[FW_OPT_PROGRAM].text;
+	FW_VEC(const char *) paths = { 0 };
 	char *dir = cache_dir(args);
 	struct fw_error err;
+	bool ok = program == NULL || fw_vec_push(&paths, program);
+	for (size_t i = 0; ok && i < args->symbols.count; i++)
+		ok = fw_vec_push(&paths, args->symbols.data[i]);
 	struct fw_symbol_options options = {
-		.paths = args->symbols.data,
-		.num_paths = args->symbols.count,
+		.paths = paths.data,
+		.num_paths = paths.count,
 		.sysroot = args->value[FW_OPT_SYSROOT].text,
 		.cache_dir = dir,
 		.cache_size = size->set ? size->number : DEFAULT_CACHE_SIZE,
@@ -46,7 +51,11 @@ static bool create(const struct fw_args *args, bool raw_names, enum fw_lazy_when
 
 	fw_log(FW_LOG_DEBUG, NULL, "symbol cache: %s", dir ? dir : "none");
 	// The options are copied as far as they are needed later.
-	bool ok = fw_symbols_create(&options, ret, &err) == FW_OK;
+	if (!ok)
+		fw_fail(&err, FW_NO_MEMORY, NULL, "out of memory");
+	else
+		ok = fw_symbols_create(&options, ret, &err) == FW_OK;
+	fw_vec_deinit(&paths);
 	free(dir);
 	if (!ok)
 		fw_complain(NULL, &err);

@@ -64,8 +64,8 @@ static bool dynamic_agrees(const struct fw_snapshot *s, const struct fw_elf *elf
 	return agreeing >= FW_LEAST_AGREEING;
 }
 
-static bool add_file(struct fw_snapshot *s, const struct fw_elf *elf, const char *path,
-		     uint64_t bias, bool is_main)
+static enum fw_code add_file(struct fw_snapshot *s, const struct fw_elf *elf, const char *path,
+			     uint64_t bias, bool is_main, struct fw_error *err)
 {
 	size_t n = strlen(path);
 	const char *copy = fw_arena_strndup(&s->arena, path, n);
@@ -75,9 +75,9 @@ static bool add_file(struct fw_snapshot *s, const struct fw_elf *elf, const char
 		.is_main = is_main,
 	};
 	if (copy == NULL)
-		return false;
+		return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 	m.code_file = m.debug_file = (struct fw_str){ copy, n };
-	return fw_snapshot_add_module(s, &m, NULL) == FW_OK;
+	return fw_snapshot_add_module(s, &m, err);
 }
 
 struct adoption {
@@ -103,7 +103,7 @@ static bool is_program(void *context, const char *path)
 		bool dynamic = fw_elf_dynamic(elf, &section, &address);
 		found = fw_elf_base(elf) + entry + bias == s->entry &&
 			(!dynamic || dynamic_agrees(s, elf, bias)) &&
-			add_file(s, elf, path, bias, true);
+			add_file(s, elf, path, bias, true, NULL) == FW_OK;
 		if (found && dynamic)
 			a->dynamic = address + bias;
 	}
@@ -145,4 +145,111 @@ void fw_adopt_modules(struct fw_snapshot *s, struct fw_symbols *symbols)
 		if (a.wanted->debug_id.n == 0 && a.wanted->code_file.s != NULL)
 			fw_symbols_each_elf(symbols, is_library, &a);
 	}
+}
+
+// ---- a program given by its user ----
+
+/** The program's module: by the loader's word, else where the entry point lies. */
+static struct fw_module_info *program_of(struct fw_snapshot *s)
+{
+	for (uint32_t i = 0; i < s->num_modules; i++)
+		if (s->modules[i].is_main)
+			return &s->modules[i];
+	return s->have_entry ? (struct fw_module_info *)fw_snapshot_module(s, s->entry) : NULL;
+}
+
+/** Nothing but the file's id, or no id at all, says whether it is the program. */
+static enum fw_code check_memory(const struct fw_snapshot *s, const struct fw_elf *elf,
+				 uint64_t bias, struct fw_error *err)
+{
+	struct fw_comparison code = { 0 };
+	struct fw_bytes bytes;
+	uint64_t entry, address, word;
+	if (s->have_entry && fw_elf_entry(elf, &entry) &&
+	    fw_elf_base(elf) + entry + bias != s->entry)
+		return fw_fail(err, FW_NOT_FOUND, NULL,
+			       "it is not the capture's program: its entry point is another");
+	if (s->phnum != 0 && fw_elf_phnum(elf) != s->phnum)
+		return fw_fail(err, FW_NOT_FOUND, NULL, "it is not the capture's program: it has "
+			       "%u program headers instead of %u", fw_elf_phnum(elf), s->phnum);
+	if (s->have_entry && fw_elf_mapped(elf, s->entry - bias, &bytes))
+		fw_snapshot_compare(s, s->entry, bytes.data, bytes.size, &code);
+	// breakpoints and text relocations are written into code; another program's differs in most
+	if (code.equal < code.present - code.present / 10)
+		return fw_fail(err, FW_NOT_FOUND, NULL,
+			       "it is not the capture's program: its code is another");
+	if (fw_elf_dynamic(elf, &bytes, &address) && target_word(s, address + bias, &word) &&
+	    !dynamic_agrees(s, elf, bias))
+		return fw_fail(err, FW_NOT_FOUND, NULL, "it is not the capture's program: its "
+			       "dynamic section is another");
+	return FW_OK;
+}
+
+/** Where a program without a module was put. */
+static enum fw_code bias_of(const struct fw_snapshot *s, const struct fw_elf *elf, uint64_t *ret,
+			    struct fw_error *err)
+{
+	uint64_t entry;
+	*ret = 0;
+	if (fw_elf_is_fixed(elf))
+		return FW_OK;
+	if (s->phdr != 0)
+		*ret = s->phdr - fw_elf_phdr_address(elf);
+	else if (s->have_entry && fw_elf_entry(elf, &entry))
+		*ret = s->entry - (fw_elf_base(elf) + entry);
+	else
+		return fw_fail(err, FW_NOT_FOUND, NULL,
+			       "the capture does not say where its program lies");
+	return FW_OK;
+}
+
+static enum fw_code add_program(struct fw_snapshot *s, const struct fw_elf *elf, const char *path,
+				struct fw_error *err)
+{
+	struct fw_bytes section;
+	uint64_t bias, address;
+	uint32_t added;
+	enum fw_code code = bias_of(s, elf, &bias, err);
+	if (code == FW_OK)
+		code = check_memory(s, elf, bias, err);
+	if (code == FW_OK)
+		code = add_file(s, elf, path, bias, true, err);
+	if (code == FW_OK && fw_elf_dynamic(elf, &section, &address))
+		(void)!fw_snapshot_add_linked(s, address + bias, &added, NULL);
+	return code;
+}
+
+static enum fw_code identify_program(struct fw_snapshot *s, struct fw_module_info *m,
+				     const struct fw_elf *elf, struct fw_error *err)
+{
+	const struct fw_ident *id = fw_elf_debug_id(elf);
+	if (m->debug_id.n != 0 && fw_ident_equal(&m->debug_id, id))
+		return FW_OK;
+	if (m->debug_id.n != 0)
+		return fw_fail(err, FW_NOT_FOUND, NULL,
+			       "it is not the capture's program: its id is %s, the program's is %s",
+			       id->text, m->debug_id.text);
+	enum fw_code code = check_memory(s, elf, m->base - fw_elf_base(elf), err);
+	if (code == FW_OK)
+		fw_snapshot_identify(s, (uint32_t)(m - s->modules), id, fw_elf_code_id(elf));
+	return code;
+}
+
+enum fw_code fw_adopt_program(struct fw_snapshot *s, const char *path, struct fw_error *err)
+{
+	struct fw_module_info *m = program_of(s);
+	struct fw_elf *elf;
+	enum fw_code code = fw_elf_open(path, &elf, err);
+	if (code != FW_OK)
+		return code;
+	if (fw_elf_cpu(elf) != s->cpu)
+		code = fw_fail(err, FW_NOT_FOUND, NULL, "it is for %s, the capture is of %s",
+			       fw_elf_cpu(elf)->name, s->cpu->name);
+	else if (!fw_elf_has_code(elf))
+		code = fw_fail(err, FW_NOT_FOUND, NULL,
+			       "it has no code: the program itself is wanted, not its debug file");
+	else
+		code = m ? identify_program(s, m, elf, err) : add_program(s, elf, path, err);
+	fw_elf_close(elf);
+	return code;
 }
