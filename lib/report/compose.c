@@ -311,7 +311,10 @@ static enum fw_code select_threads(struct fw_report *r, struct fw_error *err)
 static enum fw_code walk_one(struct fw_report *r, struct fw_walker **walker, uint32_t index,
 			     struct fw_walk_result *result, struct fw_error *err)
 {
-	const struct fw_walk_source source = { r, image_of, names_of, rules_of, code_of, entry_of };
+	const struct fw_walk_source source = {
+		.context = r, .image = image_of, .names = names_of, .rules = rules_of,
+		.code = code_of, .entry = entry_of,
+	};
 	const struct fw_report_options *o = &r->private->options;
 	const struct fw_walk_options options = {
 		o->registers && o->max_frames > FW_MAX_REGISTER_FRAMES / 2 ?

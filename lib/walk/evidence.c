@@ -37,7 +37,8 @@ enum fw_evidence fw_walk_evidence(struct fw_walker *w, uint64_t value)
 	if (address < 4096)
 		return FW_EVIDENCE_NONE;
 	struct fw_place place = fw_walk_locate(w, address - w->cpu->call_back);
-	if (place.module == FW_NO_MODULE || place.exec == FW_EXEC_NO)
+	const bool made = fw_walk_is_made(w, place);
+	if ((place.module == FW_NO_MODULE && !made) || place.exec == FW_EXEC_NO)
 		return FW_EVIDENCE_NONE;
 	// A call to a function that never returns may be its function's last
 	// instruction, so a call seen also supports the next function's start.
@@ -50,7 +51,8 @@ enum fw_evidence fw_walk_evidence(struct fw_walker *w, uint64_t value)
 			return FW_EVIDENCE_CALL;
 		return FW_EVIDENCE_NO_CALL;
 	}
-	return starts_function(w, place.module, address) ? FW_EVIDENCE_NONE : FW_EVIDENCE_UNVERIFIED;
+	return !made && starts_function(w, place.module, address) ? FW_EVIDENCE_NONE :
+								   FW_EVIDENCE_UNVERIFIED;
 }
 
 bool fw_walk_call_target(struct fw_walker *w, uint64_t value, uint64_t *ret)
@@ -98,6 +100,8 @@ bool fw_walk_alien_record(struct fw_walker *w, enum fw_evidence evidence, uint64
 	uint64_t address = fw_walk_code_address(w, value) - w->cpu->call_back;
 	if (evidence == FW_EVIDENCE_CALL)
 		return true;
+	if (fw_walk_is_made(w, fw_walk_locate(w, w->frame.lookup)))
+		return false;
 	return w->frame.module == FW_NO_MODULE ||
 	       fw_snapshot_module(w->snapshot, address) !=
 	       &w->snapshot->modules[w->frame.module];

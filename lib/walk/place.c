@@ -195,12 +195,24 @@ const struct fw_rule *fw_walk_rules(struct fw_walker *w, uint64_t lookup, uint32
 	return rules;
 }
 
+const struct fw_rule *fw_walk_made_rules(struct fw_walker *w, uint64_t lookup, uint32_t *ret_count,
+					 struct fw_programs *programs)
+{
+	if (!w->sampled || w->source.made_rules == NULL ||
+	    !fw_walk_is_made(w, fw_walk_locate(w, lookup)))
+		return NULL;
+	return w->source.made_rules(w->source.context, lookup, ret_count, programs);
+}
+
 bool fw_walk_code(struct fw_walker *w, uint64_t address, uint8_t *out, unsigned n)
 {
 	if (fw_memory_bytes(&w->snapshot->memory, address, out, n))
 		return true;
 	uint32_t module = module_index(w, address);
-	if (module == FW_NO_MODULE || w->source.code == NULL)
+	if (module == FW_NO_MODULE)
+		return w->sampled && w->source.made_code != NULL &&
+		       w->source.made_code(w->source.context, address, out, n);
+	if (w->source.code == NULL)
 		return false;
 	return w->source.code(w->source.context, module, address, out, n);
 }
@@ -209,8 +221,11 @@ struct fw_str fw_walk_function(struct fw_walker *w, uint64_t lookup, uint64_t *r
 {
 	struct fw_str none = { NULL, 0 };
 	uint32_t module = module_index(w, lookup);
-	if (module == FW_NO_MODULE)
+	if (module == FW_NO_MODULE) {
+		if (w->sampled && w->source.made != NULL)
+			(void)w->source.made(w->source.context, lookup, ret_start, &none);
 		return none;
+	}
 	uint64_t base = w->snapshot->modules[module].base;
 	if (lookup - base > UINT32_MAX)
 		return none;
@@ -245,6 +260,8 @@ bool fw_walk_is_entry(struct fw_walker *w, const struct fw_frame *frame)
 	uint64_t start;
 	if (w->entry_size != 0 && frame->lookup - w->entry < w->entry_size)
 		return true;
+	if (frame->module == FW_NO_MODULE)
+		return false;		// a JIT's function may be called anything
 	struct fw_str name = fw_walk_function(w, frame->lookup, &start);
 	if (name.s == NULL)
 		return false;

@@ -151,7 +151,8 @@ static bool by_return(struct fw_walker *w, bool wide, struct fw_caller *ret)
 bool fw_x86_prologue(struct fw_walker *w, struct fw_caller *ret)
 {
 	const bool wide = w->cpu->word_size == 8;
-	if (w->frame.module == FW_NO_MODULE)
+	if (w->frame.module == FW_NO_MODULE &&
+	    !fw_walk_is_made(w, fw_walk_locate(w, w->frame.lookup)))
 		return false;
 	return by_start(w, wide, ret) || (w->frame.lookup == w->frame.pc && by_return(w, wide, ret));
 }

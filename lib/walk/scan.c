@@ -63,6 +63,12 @@ static void note_candidate(struct fw_walker *w, uint64_t slot, uint64_t value)
 	};
 }
 
+static bool in_made(struct fw_walker *w, uint64_t value)
+{
+	uint64_t address = fw_walk_code_address(w, value) - w->cpu->call_back;
+	return fw_walk_is_made(w, fw_walk_locate(w, address));
+}
+
 static enum fw_stop nothing_found(struct fw_walker *w, uint64_t slots_read)
 {
 	if (slots_read == 0)
@@ -97,7 +103,9 @@ enum fw_stop fw_walk_scan(struct fw_walker *w)
 			break;
 		enum fw_evidence evidence = fw_walk_evidence(w, value);
 		have_code |= evidence == FW_EVIDENCE_NO_CALL || evidence == FW_EVIDENCE_CALL;
+		// what a JIT made is not to be guessed at: half of the heap may be executable
 		if (evidence < FW_EVIDENCE_UNVERIFIED ||
+		    (evidence != FW_EVIDENCE_CALL && in_made(w, value)) ||
 		    (evidence == FW_EVIDENCE_CALL && !fw_walk_leads_here(w, value)))
 			continue;
 		found_at(w, slot, value, &caller);

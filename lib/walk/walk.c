@@ -231,7 +231,8 @@ static enum fw_stop step_without_rule(struct fw_walker *w)
 				    "no caller: the thread or program starts here");
 	if (fw_walk_is_context(w)) {
 		struct fw_place place = fw_walk_locate(w, w->frame.lookup);
-		bool wild = place.module == FW_NO_MODULE || place.exec == FW_EXEC_NO;
+		bool wild = (place.module == FW_NO_MODULE && !fw_walk_is_made(w, place)) ||
+			    place.exec == FW_EXEC_NO;
 		if (w->arch->leaf(w, wild, &caller))
 			return fw_walk_accept(w, &caller);
 	}
@@ -278,6 +279,26 @@ static void keep_below_sp(struct fw_walker *w, const struct fw_rule *rules, uint
 	}
 }
 
+/**
+ * A sample's rule leads to where nothing was copied. Not just above the copy: then the
+ * program has changed stacks (makecontext, fibers, goroutines), and this one has ended.
+ */
+static enum fw_stop not_in_sample(struct fw_walker *w, const struct fw_rule *rules)
+{
+	const struct fw_regs *r = &w->regs;
+	bool here = w->frame.sp >= w->stack_start && w->frame.sp <= w->stack_end;
+	if (here && rules[0].kind == FW_RULE_REG && fw_regs_has(r, FW_SLOT(rules[0].reg))) {
+		uint64_t cfa = r->v[FW_SLOT(rules[0].reg)] + (uint64_t)(int64_t)rules[0].arg;
+		cfa &= w->cpu->word_mask;
+		if (!fw_walk_not_copied(w, cfa - w->cpu->word_size) &&
+		    (cfa < w->stack_start || cfa > w->stack_end))
+			return fw_walk_stop(w, FW_STOP_MEMORY_MISSING,
+					    "the frame ends at 0x%llx, on a stack that was not "
+					    "copied", (unsigned long long)cfa);
+	}
+	return fw_walk_stop_no_words(w);
+}
+
 /** Leave a frame by a row that is no trampoline's. */
 static enum fw_stop apply_row(struct fw_walker *w, const struct fw_rule *rules, uint32_t count,
 			      const struct fw_programs *programs)
@@ -289,6 +310,8 @@ static enum fw_stop apply_row(struct fw_walker *w, const struct fw_rule *rules, 
 		callee = w->regs;
 	enum fw_row_result result = fw_row_apply(rules, count, programs, w->cpu, &w->regs,
 						 &w->memory);
+	if (result == FW_ROW_NO_MEMORY && w->sampled)
+		return not_in_sample(w, rules);
 	if (result != FW_ROW_OK)
 		return rule_failed(w, result);
 	if (keep)
@@ -301,6 +324,16 @@ static enum fw_stop no_rule(struct fw_walker *w)
 {
 	fw_walk_recover(w);
 	return step_without_rule(w);
+}
+
+/** Leave code of no module: by the rules that a JIT gave, else as without any. */
+static enum fw_stop leave_made(struct fw_walker *w)
+{
+	struct fw_programs programs;
+	uint32_t count;
+	const struct fw_rule *rules = fw_walk_made_rules(w, w->frame.lookup, &count, &programs);
+	fw_walk_recover(w);
+	return rules != NULL ? apply_row(w, rules, count, &programs) : step_without_rule(w);
 }
 
 /** True when the row ends the walk whatever the registers are: sp's value is known. */
@@ -316,7 +349,7 @@ static __attribute__((noinline)) enum fw_stop slow_step(struct fw_walker *w)
 	bool used = false;
 	w->cfi_failed = false;
 	if (!fw_walk_enter(w, w->frame.lookup))
-		return no_rule(w);
+		return leave_made(w);
 	if (w->entry_size != 0 && w->frame.lookup - w->entry < w->entry_size)
 		return fw_walk_end(w, FW_STOP_END_OF_STACK, "the program's entry point");
 	if (w->code->has_win) {

@@ -83,6 +83,14 @@ struct fw_walk_source {
 				       uint32_t *ret_count, struct fw_programs *programs);
 	/** Code bytes of a matching program file at an address; false: not to be had. */
 	bool (*code)(void *context, uint32_t module, uint64_t address, uint8_t *out, uint64_t n);
+	/**
+	 * The same three for code that was made at run time, in executable memory of no
+	 * module; each may be not set. `made` gives the function's start and name.
+	 */
+	bool (*made)(void *context, uint64_t address, uint64_t *ret_start, struct fw_str *ret_name);
+	bool (*made_code)(void *context, uint64_t address, uint8_t *out, uint64_t n);
+	const struct fw_rule *(*made_rules)(void *context, uint64_t address, uint32_t *ret_count,
+					    struct fw_programs *programs);
 	/** Address of the program's entry point by the module's file; false: not known. */
 	bool (*entry)(void *context, uint32_t module, uint64_t *ret);
 };

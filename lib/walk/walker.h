@@ -201,11 +201,24 @@ struct fw_str fw_walk_function(struct fw_walker *w, uint64_t lookup, uint64_t *r
 /** A function of the system's that no function called (_start, clone ...). */
 bool fw_walk_is_entry(struct fw_walker *w, const struct fw_frame *frame);
 
+/**
+ * Code that was made at run time: executable memory of no module, in a profiler's sample. A
+ * crash's pc may be there by mistake, a sample's is there because that code was running.
+ */
+static inline bool fw_walk_is_made(const struct fw_walker *w, struct fw_place place)
+{
+	return w->sampled && place.module == FW_NO_MODULE && place.exec == FW_EXEC_YES;
+}
+/** Rules in force in made code; NULL: none. */
+const struct fw_rule *fw_walk_made_rules(struct fw_walker *w, uint64_t lookup, uint32_t *ret_count,
+					 struct fw_programs *programs);
+
 // evidence.c
 enum fw_evidence {
 	FW_EVIDENCE_NONE,	// cannot be a return address
 	FW_EVIDENCE_NO_CALL,	// in code we have, and no call stands before it
-	FW_EVIDENCE_UNVERIFIED,	// in executable memory of a module; its code is not to be had
+	FW_EVIDENCE_UNVERIFIED,	// in executable memory of a module, or made at run time; the code
+				// is not to be had
 	FW_EVIDENCE_CALL,	// and the instruction before it is a call
 };
 /** How well @p address is supported as a return address. */
