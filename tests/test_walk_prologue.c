@@ -214,6 +214,41 @@ START_TEST(the_same_at_32_bits)
 }
 END_TEST
 
+// The end of i386 glibc's memcpy, whose rules do not know of the push before it:
+// rep movsl; mov %eax,%ecx; rep movsb; pop %eax; mov %eax,%edi; mov %edx,%esi; ret
+START_TEST(code_mends_a_rule_that_leads_nowhere)
+{
+	const struct { const char *stop; uint64_t pushed, ret; size_t frames; } cases[] = {
+		{ "return address is 0x0", 2, R, 2 },
+		{ "return address is 0x0", 0x70000100, R, 2 },
+		{ "return address is 0x2", 2, R + 1, 1 },	// no call before that one
+		{ "return address 0x70000100 is not in executable memory", 0x70000100, R + 1, 1 },
+	};
+	begin(FW_CPU_X86, "PUBLIC 2f00 0 caller\n"
+	      "STACK CFI INIT 1000 20 .cfa: $esp 4 + .ra: .cfa -4 + ^\n"
+	      "STACK CFI INIT 2f00 200 .cfa: $esp 4 + .ra: .cfa -4 + ^\n",
+	      CODE(0xf3, 0xa5, 0x89, 0xc1, 0xf3, 0xa4, 0x58, 0x89, 0xc7, 0x89, 0xd6, 0xc3));
+	const uint64_t stack = 0x70000000;
+	at(F + 2, stack);
+	world_reg(&w, "edi", 7);
+	world_reg(&w, "ebx", 8);
+	world_region(&w, M, M + 0x10000, FW_PERM_READ | FW_PERM_EXEC);
+	world_region(&w, stack, stack + 0x1000, FW_PERM_READ);
+	world_stack(&w, stack, cases[_i].pushed, cases[_i].ret, UINT64_C(0), UINT64_C(0), END);
+	world_walk(&w);
+	if (cases[_i].frames == 2) {
+		expect_frame(&w, 1, R, FW_TRUST_PROLOGUE);
+		const struct fw_regs *r = &w.result.regs.data[1];
+		ck_assert_uint_eq(r->v[4], stack + 8);
+		ck_assert(!fw_regs_has(r, 7));		// edi was moved from what is not followed
+		ck_assert(fw_regs_has(r, 3) && r->v[3] == 8);
+	}
+	ck_assert_uint_eq(w.result.frames.count, cases[_i].frames);
+	ck_assert_str_eq(w.result.stop_detail, cases[_i].stop);
+	world_deinit(&w);
+}
+END_TEST
+
 Suite *walk_prologue_suite(void)
 {
 	Suite *suite = suite_create("walk_prologue");
@@ -229,6 +264,7 @@ Suite *walk_prologue_suite(void)
 	tcase_add_test(tc, a_linkage_stub_returns_to_its_caller);
 	tcase_add_test(tc, a_call_that_never_returns_ends_its_function);
 	tcase_add_loop_test(tc, the_same_at_32_bits, 0, 2);
+	tcase_add_loop_test(tc, code_mends_a_rule_that_leads_nowhere, 0, 4);
 	suite_add_tcase(suite, tc);
 	return suite;
 }

@@ -83,6 +83,8 @@ bool walk_hot(struct fw_walker *w, bool word64, enum fw_stop *ret)
 		if (FW_UNLIKELY(lookup - code->start >= code->hot_size)) {
 			code = cross(w, at, ret);
 			if (code == NULL) {
+				if (at == r->frames.data + 1)
+					return false;	// the innermost frame has more to ask
 				r->frames.count = (size_t)(at - r->frames.data);
 				return true;
 			}

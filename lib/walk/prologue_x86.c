@@ -142,9 +142,15 @@ static bool by_return(struct fw_walker *w, bool wide, struct fw_caller *ret)
 		if (i + 1 == MAX_FORWARD)
 			return false;
 	}
-	for (unsigned i = 0; i < REGS; i++)
-		if (restored >> i & 1 && w->cpu->callee_saved >> dwarf_number(wide, i) & 1)
-			restore(w, &ret->regs, dwarf_number(wide, i), restored_at[i]);
+	for (unsigned i = 0; i < REGS; i++) {
+		const uint8_t reg = dwarf_number(wide, i);
+		if (i == SP || !(w->cpu->callee_saved >> reg & 1))
+			continue;
+		if (restored >> i & 1)
+			restore(w, &ret->regs, reg, restored_at[i]);
+		else if (s.changed >> i & 1)
+			fw_regs_clear(&ret->regs, reg);
+	}
 	return true;
 }
 

@@ -299,14 +299,33 @@ static enum fw_stop not_in_sample(struct fw_walker *w, const struct fw_rule *rul
 	return fw_walk_stop_no_words(w);
 }
 
+/**
+ * The innermost frame's rule has led nowhere. Assembler has rules that forget a push or
+ * two (i386 memcpy of glibc): its code says where the return address is, and a call
+ * before that says that it is right. @p stop is what was found by the rule.
+ */
+static enum fw_stop rule_disproved(struct fw_walker *w, const struct fw_regs *context,
+				   enum fw_stop stop)
+{
+	char detail[sizeof(w->result->stop_detail)];
+	struct fw_caller caller;
+	memcpy(detail, w->result->stop_detail, sizeof(detail));
+	w->regs = *context;
+	if (!fw_walk_is_entry(w, &w->frame) && w->arch->prologue(w, &caller) &&
+	    fw_walk_accept(w, &caller) == FW_STOP_NONE)
+		return FW_STOP_NONE;
+	memcpy(w->result->stop_detail, detail, sizeof(detail));
+	return stop;
+}
+
 /** Leave a frame by a row that is no trampoline's. */
 static enum fw_stop apply_row(struct fw_walker *w, const struct fw_rule *rules, uint32_t count,
 			      const struct fw_programs *programs)
 {
 	struct fw_regs callee;
 	uint64_t old_sp = w->regs.v[w->cpu->sp];
-	bool keep = w->sampled && fw_walk_is_context(w);
-	if (keep)
+	const bool context = fw_walk_is_context(w);
+	if (context)
 		callee = w->regs;
 	enum fw_row_result result = fw_row_apply(rules, count, programs, w->cpu, &w->regs,
 						 &w->memory);
@@ -314,10 +333,13 @@ static enum fw_stop apply_row(struct fw_walker *w, const struct fw_rule *rules, 
 		return not_in_sample(w, rules);
 	if (result != FW_ROW_OK)
 		return rule_failed(w, result);
-	if (keep)
+	if (context && w->sampled)
 		keep_below_sp(w, rules, count, &callee, old_sp);
 	w->unverified = 0;
-	return check_caller(w, FW_TRUST_CFI, old_sp, false);
+	enum fw_stop stop = check_caller(w, FW_TRUST_CFI, old_sp, false);
+	if (stop == FW_STOP_NONE || !context || w->arch->prologue == NULL)
+		return stop;
+	return rule_disproved(w, &callee, stop);
 }
 
 static enum fw_stop no_rule(struct fw_walker *w)
