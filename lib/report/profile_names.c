@@ -28,8 +28,9 @@ static struct fw_profile_frame frame_of(const struct fw_profile *p, struct fw_pl
 		.lookup = key.pc,
 		.trust = (enum fw_trust)(key.flags & FW_PLACE_TRUST),
 		.kernel = key.flags & FW_PLACE_KERNEL,
+		.truncated = key.flags & FW_PLACE_TRUNCATED,
 	};
-	if (!(key.flags & FW_PLACE_EXACT))
+	if (!f.truncated && !(key.flags & FW_PLACE_EXACT))
 		f.lookup -= p->recording->cpu->call_back;
 	return f;
 }

@@ -14,6 +14,7 @@ enum fw_place_flags {
 	FW_PLACE_EXACT = 0x100,		// names are looked up by the pc itself
 	FW_PLACE_KERNEL = 0x200,	// pc is an address
 	FW_PLACE_JIT = 0x400,		// pc is an address, module the process id
+	FW_PLACE_TRUNCATED = 0x800,	// no place: the copied stack ended here
 };
 
 /** A place as stacks are keyed by: no names yet. */

@@ -137,6 +137,8 @@ static uint32_t add_walk(struct fw_profile_worker *w, const struct fw_bound *bou
 			 uint32_t pid)
 {
 	const struct fw_walk_result *r = &w->result;
+	if (r->stop == FW_STOP_TRUNCATED_STACK)
+		node = add(w, node, 0, FW_NO_MODULE, FW_PLACE_TRUNCATED);
 	for (size_t i = r->frames.count; i-- > 0;) {
 		const struct fw_frame *f = &r->frames.data[i];
 		struct fw_place_key key = place_of(w, bound, f->pc, f->lookup, f->module, pid);
