@@ -252,11 +252,14 @@ static bool compressed(const struct fw_args *args)
 	return format_of(args) == PPROF && (path == NULL || !ends_in(path, ".pb"));
 }
 
-static int write_all(const struct session *s)
+/** @p status: what is to be told besides. */
+static int write_all(const struct session *s, int status)
 {
 	const struct fw_opt_value *v = s->args->value;
 	struct fw_output output;
-	int status = v[FW_OPT_FLAMEGRAPH].set ? write_page(s) : FW_EXIT_OK;
+	int page = v[FW_OPT_FLAMEGRAPH].set ? write_page(s) : FW_EXIT_OK;
+	if (page != FW_EXIT_OK)
+		status = page;
 	// A page is asked for instead of the stacks, unless they are asked for too.
 	if (v[FW_OPT_FLAMEGRAPH].set && !v[FW_OPT_SAMPLES_FORMAT].set && !v[FW_OPT_JSON].set &&
 	    !v[FW_OPT_SUMMARY].set && !v[FW_OPT_OUTPUT].set)
@@ -275,15 +278,17 @@ int fw_cmd_samples(const struct fw_args *args)
 	struct session s = { .args = args };
 	char vdso[32];
 	int status = FW_EXIT_UNUSABLE;
+
 	if (!check_combination(args) || !read_options(args, &s.options))
 		return FW_EXIT_USAGE;
+	bool there = fw_symbol_paths_are_there(args);
 	if (!fw_symbols_of_captures(args, true, &s.symbols))
 		return FW_EXIT_UNUSABLE;
 	int vdso_fd = copy_vdso(vdso);
 	s.options.vdso = vdso_fd < 0 ? NULL : vdso;
 	bool ok = open_one(&s, 0) && (!args->value[FW_OPT_DIFF].set || open_one(&s, 1));
 	if (ok)
-		status = write_all(&s);
+		status = write_all(&s, there ? FW_EXIT_OK : FW_EXIT_UNUSABLE);
 	for (unsigned i = 0; i < 2; i++) {
 		fw_profile_destroy(s.profiles[i]);
 		fw_recording_destroy(s.recordings[i]);

@@ -127,34 +127,14 @@ static struct fw_batch_options read_options(const struct fw_args *args, enum fw_
 	return o;
 }
 
-static bool is_there(const char *path, const char *what)
-{
-	struct stat st;
-	struct fw_error err;
-	if (stat(path, &st) == 0)
-		return true;
-	fw_fail_errno(&err, NULL, "cannot open %s", what);
-	fw_complain(path, &err);
-	return false;
-}
-
-/** A mistyped -s would otherwise only show as names that are missing. */
-static bool check_symbol_paths(const struct fw_args *args)
-{
-	bool ok = true;
-	for (size_t i = 0; i < args->symbols.count; i++)
-		ok = is_there(args->symbols.data[i], "symbols") && ok;
-	return ok;
-}
-
 static int report_all(const struct fw_args *args, const struct fw_inputs *in,
 		      enum fw_format format)
 {
 	struct fw_symbols *symbols;
 	struct fw_output output;
 	const char *program = args->value[FW_OPT_PROGRAM].text;
-	bool no_program = program != NULL && !is_there(program, "the program");
-	int status = check_symbol_paths(args) && !no_program ? FW_EXIT_OK : FW_EXIT_UNUSABLE;
+	bool no_program = program != NULL && !fw_path_is_there(program, "the program");
+	int status = fw_symbol_paths_are_there(args) && !no_program ? FW_EXIT_OK : FW_EXIT_UNUSABLE;
 
 	if (!fw_symbols_of_captures(args, in->several, &symbols))
 		return FW_EXIT_UNUSABLE;

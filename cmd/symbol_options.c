@@ -1,5 +1,6 @@
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "cmd/cmd.h"
 #include "cmd/symbol_options.h"
@@ -75,4 +76,23 @@ bool fw_symbols_of_captures(const struct fw_args *args, bool several, struct fw_
 bool fw_symbols_of_names(const struct fw_args *args, bool raw_names, struct fw_symbols **ret)
 {
 	return create(args, raw_names, FW_LAZY_AUTO, ret);
+}
+
+bool fw_path_is_there(const char *path, const char *what)
+{
+	struct stat st;
+	struct fw_error err;
+	if (stat(path, &st) == 0)
+		return true;
+	fw_fail_errno(&err, NULL, "cannot open %s", what);
+	fw_complain(path, &err);
+	return false;
+}
+
+bool fw_symbol_paths_are_there(const struct fw_args *args)
+{
+	bool ok = true;
+	for (size_t i = 0; i < args->symbols.count; i++)
+		ok = fw_path_is_there(args->symbols.data[i], "symbols") && ok;
+	return ok;
 }

@@ -19,4 +19,10 @@ bool fw_symbols_of_captures(const struct fw_args *args, bool several, struct fw_
 /** The same, with names as they stand in ELF files when @p raw_names. */
 bool fw_symbols_of_names(const struct fw_args *args, bool raw_names, struct fw_symbols **ret);
 
+/** False after complaining that it cannot be opened; @p what: "symbols". */
+bool fw_path_is_there(const char *path, const char *what);
+
+/** The same for every -s: a mistyped one would otherwise only show as names that are missing. */
+bool fw_symbol_paths_are_there(const struct fw_args *args);
+
 #endif

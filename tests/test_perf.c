@@ -420,7 +420,7 @@ START_TEST(features)
 	synth_perf_begin(&s, &synth_perf_attr, 1);
 	perf_put_sample(&s, 7, 50, USER, 2, 8);
 	synth_perf_end(&s);
-	synth_perf_features(&s, (uint32_t[]){ 3, 4, 5, 6, 11, 12 }, 6);
+	synth_perf_features(&s, (uint32_t[]){ 3, 4, 5, 6, 11, 12, 29 }, 7);
 	static const char *const texts[] = { "box", "6.1.0", "6.1.187", "x86_64" };
 	for (size_t i = 0; i < 4; i++) {
 		perf_feature_open(&s, i);
@@ -439,7 +439,15 @@ START_TEST(features)
 	perf_put_u32(&s, 0);
 	perf_put_string(&s, "cpu-clock:u");
 	perf_feature_close(&s, 5);
+	perf_feature_open(&s, 6);	// write_clock_data() of tools/perf/util/header.c
+	perf_put_u32(&s, 1);
+	perf_put_u32(&s, 1);
+	perf_put_u64(&s, UINT64_C(1700000000000000000));
+	perf_put_u64(&s, 40);
+	perf_feature_close(&s, 6);
 	open_and_read();
+	ck_assert(r->have_wall && r->wall_time == UINT64_C(1700000000000000000) &&
+		  r->wall_at == 40);
 	ck_assert_str_eq(r->hostname.s, "box");
 	ck_assert_str_eq(r->os_release.s, "6.1.0");
 	ck_assert_str_eq(r->version.s, "6.1.187");

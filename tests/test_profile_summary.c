@@ -188,7 +188,7 @@ START_TEST(json)
 		"{\"schema_version\":1,\"status\":\"OK\",\"kind\":\"summary\",\"recording\":{"
 		"\"file\":\"perf.data\",\"format\":\"perf.data\",\"hostname\":\"host\","
 		"\"os_release\":\"6.1.0\",\"arch\":\"x86_64\",\"recorder_version\":\"6.1\","
-		"\"command_line\":\"perf record app\",\"compressed\":true,\"piped\":true,"
+		"\"command_line\":\"perf record app\",\"started\":null,\"compressed\":true,\"piped\":true,"
 		"\"unfinished\":true},\"events\":[{\"name\":\"cpu-clock\",\"frequency\":1000,"
 		"\"stack_bytes\":8192,\"callchain\":false,\"kernel\":true,\"user\":true}],"
 		"\"samples\":{\"read\":1234570,\"used\":1234567,\"malformed\":1,\"without_stack\":2,"

@@ -28,6 +28,8 @@ enum fw_code fw_profile_create(struct fw_recording *recording, const char *path,
 		fw_profile_destroy(p);
 		return code;
 	}
+	if (recording->have_wall && p->samples_used != 0)
+		p->started = recording->wall_time + (p->first_time - recording->wall_at);
 	*ret = p;
 	return FW_OK;
 }

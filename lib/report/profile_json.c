@@ -61,6 +61,7 @@ void fw_profile_json_head(struct fw_json *j, const struct fw_profile *p, const c
 	string(j, "arch", r->arch);
 	string(j, "recorder_version", r->version);
 	string(j, "command_line", r->command_line);
+	number_or_null(j, "started", p->started, p->started);
 	fw_json_put_bool(j, "compressed", r->compressed);
 	fw_json_put_bool(j, "piped", r->piped);
 	fw_json_put_bool(j, "unfinished", r->killed);

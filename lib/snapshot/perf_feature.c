@@ -5,6 +5,7 @@
 enum {	// tools/perf/util/header.h
 	FEATURE_BUILD_ID = 2, FEATURE_HOSTNAME = 3, FEATURE_OSRELEASE = 4, FEATURE_VERSION = 5,
 	FEATURE_ARCH = 6, FEATURE_CMDLINE = 11, FEATURE_EVENT_DESC = 12, FEATURE_COMPRESSED = 27,
+	FEATURE_CLOCK_DATA = 29,
 	FEATURE_META_INFO = 129,	// simpleperf
 };
 
@@ -102,6 +103,18 @@ static bool read_events(struct perf *p, struct cursor *c)
 	return true;
 }
 
+/** u32 version, u32 clock, u64 time of day, u64 the clock's time, at once (record -k). */
+static bool read_clock(struct perf *p, struct cursor *c)
+{
+	const uint8_t *at;
+	if (!take(c, 24, &at))
+		return false;
+	p->r->have_wall = true;
+	p->r->wall_time = perf_u64(p, at + 8);
+	p->r->wall_at = perf_u64(p, at + 16);
+	return true;
+}
+
 /** simpleperf: pairs of NUL-terminated strings; "event_type_info" has "name,type,config" lines. */
 static bool read_meta_info(struct perf *p, struct cursor *c)
 {
@@ -195,6 +208,9 @@ void perf_feature(struct perf *p, uint32_t feature, const uint8_t *data, uint64_
 		break;
 	case FEATURE_COMPRESSED:
 		r->compressed = true;
+		break;
+	case FEATURE_CLOCK_DATA:
+		good = read_clock(p, &c);
 		break;
 	case FEATURE_META_INFO:
 		good = read_meta_info(p, &c);

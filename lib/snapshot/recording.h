@@ -41,6 +41,8 @@ struct fw_recording {
 	bool big_endian;
 	bool compressed, piped, killed;	// killed: the recorder never finished the file
 	struct fw_str hostname, os_release, version, arch, command_line;
+	bool have_wall;			// wall_time, in nanoseconds since 1970, was at wall_at
+	uint64_t wall_time, wall_at;	// of the recording's clock
 	struct fw_event_info *events;
 	uint32_t num_events;
 	struct fw_spaces *spaces;

@@ -22,6 +22,7 @@ run perf/tiny; echo "status $?"
 run; echo "status $?"
 run perf/file.data perf/file.data; echo "status $?"
 run perf/file.data --time x; echo "status $?"
+run perf/file.data -s perf/nothing | wc -l; run perf/file.data -s perf/nothing > mistyped; echo "status $?"
 run perf/file.data --format pprof -o out.pb && protoc_size=$(wc -c < out.pb) && [ "$protoc_size" -gt 100 ] && echo pprof
 run perf/file.data --format pprof -o out.pb.gz && gzip -dc out.pb.gz | cmp - out.pb && echo gzip
 run perf/file.data --flamegraph page.html && grep -c '</html>' page.html
