@@ -98,6 +98,24 @@ START_TEST(stack_pointer_must_grow)
 }
 END_TEST
 
+START_TEST(a_return_address_in_a_register_leaves_sp_where_it_is)
+{
+	// vfork of glibc behind its `pop %rdi`; the same in a caller's frame leads nowhere
+	world_module(&w, M, 0x10000,
+		     "STACK CFI INIT 1000 100 .cfa: $rsp .ra: $rdi $rdi: $rdi\n"
+		     "STACK CFI INIT 1100 100 .cfa: $rsp .ra: $rdi\n");
+	start(M + 0x1008, S);
+	world_reg(&w, "rdi", M + 0x1150);
+	world_stack(&w, S, UINT64_C(1), UINT64_C(0), END);
+	world_walk(&w);
+	expect_frame(&w, 1, M + 0x1150, FW_TRUST_CFI);
+	ck_assert_uint_eq(w.result.regs.data[1].v[7], S);
+	expect_end(&w, 2, FW_STOP_IMPLAUSIBLE);
+	ck_assert_str_eq(w.result.stop_detail,
+			 "the caller's stack pointer 0x7fff0000 is not above 0x7fff0000");
+}
+END_TEST
+
 START_TEST(rule_to_non_executable_memory_is_not_followed)
 {
 	world_module(&w, M, 0x10000, cfi);
@@ -629,6 +647,7 @@ Suite *walk_amd64_suite(void)
 	tcase_add_test(tc, lookup_is_exact_for_context_and_inside_the_call_for_callers);
 	tcase_add_test(tc, pc_below_4096_ends_the_stack);
 	tcase_add_test(tc, stack_pointer_must_grow);
+	tcase_add_test(tc, a_return_address_in_a_register_leaves_sp_where_it_is);
 	tcase_add_test(tc, rule_to_non_executable_memory_is_not_followed);
 	tcase_add_test(tc, frame_after_start_is_a_stack_address);
 	tcase_add_test(tc, entry_point_from_auxv_has_no_caller);

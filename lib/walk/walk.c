@@ -336,7 +336,11 @@ static enum fw_stop apply_row(struct fw_walker *w, const struct fw_rule *rules, 
 	if (context && w->sampled)
 		keep_below_sp(w, rules, count, &callee, old_sp);
 	w->unverified = 0;
-	enum fw_stop stop = check_caller(w, FW_TRUST_CFI, old_sp, false);
+	// The return address is in a register (vfork, _Unwind_Resume of x86): sp may be the
+	// caller's already. Only in the innermost frame, so a walk ends.
+	const bool may_stay = context && rules[1].kind == FW_RULE_REG &&
+			      FW_SLOT(rules[1].reg) != w->cpu->pc;
+	enum fw_stop stop = check_caller(w, FW_TRUST_CFI, may_stay ? old_sp - 1 : old_sp, false);
 	if (stop == FW_STOP_NONE || !context || w->arch->prologue == NULL)
 		return stop;
 	return rule_disproved(w, &callee, stop);

@@ -1,0 +1,417 @@
+#!/usr/bin/env python3
+"""Stacks of samples, one by one, against `perf script --no-inline` and hotspot-perfparser (libdw).
+
+usage: samples_right.py [--only NAME,...] [--keep DIR] [--show N] FRAMEWALK      (make oracle-samples)
+       samples_right.py --check FRAMEWALK                      (a few short recordings, in make check)
+       samples_right.py FRAMEWALK RECORDING...                 (recordings that are there)
+
+Programs are built and recorded here, where perf, compilers and the rest are to be had; what is not
+there is skipped. A sample's frames are places in files (path, offset), so that nobody's symbols
+decide. Prints TAP and a table; exit status 1: a sample is wrong or not explained.
+
+Kernel frames were recorded, nobody unwinds them: ours must be perf's, and count as nothing.
+The user part is one of
+
+  equal     Ours is perf's.
+  perf -1   Equal but for a last frame 0xffff... of perf's. libunwind prints the value minus one when
+            the return address it reads is 0, and it does so where the copy ends or its rule is
+            wrong; nothing is mapped there. Perf's list without it is what is compared from here on.
+  longer    Perf's is the beginning of ours.
+  skipped   Perf's frames are all in ours in their order, beginning with the first; ours has more in
+            between. (libunwind falls back to the frame pointer where it looks in vain for rules: it
+            takes a library's rules from the lowest mapping of the name the process ever had, also
+            before exec, and then loses frames; static programs and .debug_frame have none at all.)
+  other     Perf's has frames that ours has not.
+  shorter   Ours is the beginning of perf's.
+  pc only   Perf has no user frame, ours has the recorded program counter and nothing above: between
+            exec and the first mapping of the new program nothing is mapped there.
+
+and longer, skipped and other are right only if proved, by either of
+  libdw     perfparser has exactly our frames (as far as it goes: it does not take more than 1024).
+  chain     each caller's address in ours has a call instruction before it in the file's bytes, a
+            direct call's target is the callee's function or a jump away from it, and the last one is
+            the outermost there is: in the entry function of a program or ld.so (ELF's e_entry), or
+            behind code that has zeroed the frame pointer, which is how the psABI (3.4.1) marks the
+            outermost frame and clone and clone3 of glibc do. Or the stack copy ended, and ours says so.
+A shorter one is right only where perf's next frame is refuted: no call stands before it.
+"""
+import argparse
+import bisect
+import collections
+import json
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PERFPARSER = "/usr/lib/x86_64-linux-gnu/libexec/hotspot-perfparser"
+C = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LC_ALL": "C", "DEBUGINFOD_URLS": ""}
+NOWHERE = (1 << 64) - 1
+KERNEL = 1 << 63
+
+
+# ---- files ----
+
+class Elf:
+    """What the proofs need of a file: bytes by offset, its entry, executable segments."""
+
+    def __init__(self, path):
+        with open(path, "rb") as f:
+            self.data = f.read()
+        if self.data[:4] != b"\x7fELF":
+            raise ValueError
+        wide = self.data[4] == 2
+        h = struct.unpack_from("<HHIQQQIHHHHHH" if wide else "<HHIIIIIHHHHHH", self.data, 16)
+        self.machine, self.entry, off, size, n = h[1], h[3], h[4], h[8], h[9]
+        self.loads = []
+        for i in range(n):
+            if wide:
+                kind, flags, o, v, _, fs, _, _ = struct.unpack_from("<IIQQQQQQ", self.data, off + i * size)
+            else:
+                kind, o, v, _, fs, _, flags, _ = struct.unpack_from("<8I", self.data, off + i * size)
+            if kind == 1:
+                self.loads.append((o, v, fs, flags))
+
+    def offset(self, address):
+        for o, v, size, _ in self.loads:
+            if v <= address < v + size:
+                return address - v + o
+        return None
+
+    def address(self, offset):
+        for o, v, size, flags in self.loads:
+            if o <= offset < o + size and flags & 1:
+                return offset - o + v
+        return None
+
+
+elfs = {}
+
+
+def elf_of(path):
+    if path not in elfs:
+        try:
+            elfs[path] = Elf(path)
+        except (OSError, ValueError, struct.error):
+            elfs[path] = None
+    return elfs[path]
+
+
+def call_before(code):
+    """Do the bytes end with a call? Intel's manual, volume 2: E8 rel32; FF /2 with any operand."""
+    if len(code) >= 5 and code[-5] == 0xe8:
+        return True
+    for n in range(2, 8):
+        if len(code) < n or code[-n] != 0xff or code[-n + 1] >> 3 & 7 != 2:
+            continue
+        mod, rm = code[-n + 1] >> 6, code[-n + 1] & 7
+        size = 2
+        if mod != 3 and rm == 4:
+            size += 1
+            if mod == 0 and code[-n + 2:-n + 3] and code[-n + 2] & 7 == 5:
+                size += 4
+        elif mod == 0 and rm == 5:
+            size += 4
+        size += {1: 1, 2: 4}.get(mod, 0)
+        if size == n:
+            return True
+    return False
+
+
+def outermost(elf, offset):
+    entry = elf.offset(elf.entry)
+    if entry is not None and entry <= offset < entry + 64:
+        return True
+    return b"\x31\xed" in elf.data[max(0, offset - 48):offset]
+
+
+# ---- what the three say ----
+
+FRAME = re.compile(r"^\t\s*([0-9a-f]+) (.*) \((.*)\)$")
+HEAD = re.compile(r"^\s*(.*?)\s+(\d+)\s+(?:\[\d+\]\s+)?(\d+\.\d+):\s+(?:\d+\s+)?(\S+):\s*$")
+
+
+def parse_text(text):
+    """Samples of perf's text in order: (tid, time, event), [(offset, path, name)]."""
+    ret = []
+    for line in text.splitlines():
+        m = FRAME.match(line)
+        if m and ret:
+            ret[-1][1].append((int(m[1], 16), m[3], m[2]))
+            continue
+        m = HEAD.match(line)
+        if m:
+            ret.append(((int(m[2]), m[3], m[4]), []))
+    return ret
+
+
+def run(args, timeout=300, **kw):
+    p = subprocess.run(args, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=C, timeout=timeout, **kw)
+    return p.stdout.decode("utf-8", "replace"), p
+
+
+def perf_says(path):
+    return parse_text(run(["perf", "script", "--no-inline", "-i", path])[0])
+
+
+def ours_says(framewalk, path, extra):
+    text, p = run([framewalk, "samples", "--no-inline", "--no-cache", "--format", "perf", path, *extra])
+    if p.returncode != 0:
+        sys.exit("framewalk: " + p.stderr.decode())
+    ret = parse_text(text)
+    details = [json.loads(line) for line in
+               run([framewalk, "samples", "--no-inline", "--no-cache", "--format", "ndjson", path, *extra])[0].splitlines()]
+    assert len(details) == len(ret), "perf text and ndjson differ in number"
+    cut = [any(f["kind"] == "truncated" for f in d["frames"]) for d in details]
+    trust = [[f["trust"] for f in d["frames"] if f["kind"] in ("user", "jit")] for d in details]
+    return ret, cut, trust
+
+
+class Maps:
+    """What each process had mapped when, by perf's own list of events."""
+    EVENT = re.compile(r"(\d+)\.(\d+): PERF_RECORD_(MMAP2?|FORK|COMM exec|EXIT)[:(]? ?(.*)")
+
+    def __init__(self, path):
+        self.of = collections.defaultdict(list)      # pid -> [(time, kind, what)]
+        text = run(["perf", "script", "--no-inline", "--ns", "--show-mmap-events", "--show-task-events", "-F",
+                    "comm,tid,time", "-i", path])[0]
+        for line in text.splitlines():
+            m = self.EVENT.search(line)
+            if not m:
+                continue
+            time = int(m[1]) * 10 ** 9 + int(m[2].ljust(9, "0"))
+            if m[3].startswith("MMAP"):
+                x = re.match(r"(-?\d+)/(-?\d+): \[0x([0-9a-f]+)\(0x([0-9a-f]+)\) @ (?:0x)?([0-9a-f]+)(?: .*\]|\]): (\S{4}|\S) (.*)", m[4])
+                if x and "x" in x[6]:
+                    start, size = int(x[3], 16), int(x[4], 16)
+                    self.of[int(x[1])].append((time, "map", (start, start + size, int(x[5], 16), x[7])))
+            elif m[3] == "FORK":
+                x = re.match(r"\((\d+):\d+\):\((\d+):\d+\)", "(" + m[4].lstrip("("))
+                if x and x[1] != x[2]:
+                    self.of[int(x[1])].append((time, "fork", int(x[2])))
+            elif m[3] == "COMM exec":
+                x = re.search(r":(\d+)/", m[4])
+                if x:
+                    self.of[int(x[1])].append((time, "exec", None))
+        for events in self.of.values():
+            events.sort(key=lambda e: e[0])
+        self.cache = {}
+
+    def at(self, pid, time, depth=0):
+        events = self.of.get(pid, [])
+        n = bisect.bisect_right(events, time, key=lambda e: e[0])
+        if (pid, n) in self.cache:
+            return self.cache[pid, n]
+        maps = []
+        for when, kind, what in events[:n]:
+            if kind == "exec":
+                maps = []
+            elif kind == "fork":
+                maps = list(self.at(what, when, depth + 1)) if depth < 16 else []
+            else:
+                maps.append(what)
+        self.cache[pid, n] = maps
+        return maps
+
+    def place(self, pid, time, address):
+        for start, end, offset, path in reversed(self.at(pid, time)):
+            if start <= address < end:
+                return address - start + offset, path
+        return address, None
+
+
+def libdw_says(path, maps):
+    """perfparser's stream: size, kind, Qt's big endian fields. User frames as offsets in files."""
+    with tempfile.NamedTemporaryFile() as out:
+        try:
+            run([PERFPARSER, "--max-frames", "1024", "--input", path, "--output", out.name], timeout=200)
+        except subprocess.TimeoutExpired:
+            return None
+        data = out.read()
+    at, where, new, ret = 16, {}, [], collections.defaultdict(list)
+    while at + 4 <= len(data):
+        size, = struct.unpack_from("<I", data, at)
+        b = data[at + 4:at + 4 + size]
+        at += 4 + size
+        if b[0] == 3:                                # a place: other processes' frames there are it, too
+            number, address, _, pid = struct.unpack_from(">iQii", b, 1)
+            new.append((number, pid, address))
+        elif b[0] == 13:
+            pid, tid, time, _, n = struct.unpack_from(">IIQII", b, 1)
+            for number, owner, address in new:
+                where[number] = maps.place(owner, time, address)[0] if address < KERNEL else None
+            new = []
+            frames = [where.get(number, 0) for number in struct.unpack_from(">%di" % n, b, 25)]
+            ret[tid, "%d.%06d" % (time // 10 ** 9, time // 1000 % 10 ** 6)].append(
+                [f for f in frames if f is not None])
+    return ret
+
+
+# ---- judging ----
+
+def user(frames):
+    return [f[:2] for f in frames if f[0] < KERNEL]
+
+
+def kernel(frames):
+    return [f[0] for f in frames if KERNEL <= f[0] != NOWHERE]
+
+
+def subsequence(short, long):
+    it = iter(long)
+    return all(x in it for x in short)
+
+
+def linked(elf, at, callee, callee_path, path):
+    """A direct call before at: does it lead to the callee? None: cannot be told."""
+    if elf.data[at - 5] != 0xe8:
+        return None
+    rel, = struct.unpack_from("<i", elf.data, at - 4)
+    target = at + rel
+    if path != callee_path or not 0 <= target < len(elf.data) - 8:
+        return None
+    return 0 <= callee - target < 1 << 20 or None
+
+
+def proved(ours, cut):
+    """'' or what is wrong with a chain of (offset of the call's last byte, path)."""
+    for i, (offset, path) in enumerate(ours):
+        elf = elf_of(path)
+        if elf is None:
+            if path in ("[vdso]", "//anon") or path.startswith("/tmp/perf-"):
+                continue
+            return "no file %s" % path
+        if i and not call_before(elf.data[max(0, offset + 1 - 8):offset + 1]):
+            return "no call before %x of %s" % (offset + 1, path)
+    if not ours:
+        return "nothing"
+    elf = elf_of(ours[-1][1])
+    if cut or (elf is not None and outermost(elf, ours[-1][0] + 1)):
+        return ""
+    return "ends at %x of %s" % ours[-1]
+
+
+def refuted(frame):
+    offset, path = frame
+    elf = elf_of(path)
+    return elf is not None and not call_before(elf.data[max(0, offset + 1 - 8):offset + 1])
+
+
+def judge(perf, ours, cut, libdw):
+    """The class, whether it is right, and why not."""
+    kind = ""
+    p, o = user(perf), user(ours)
+    while perf and perf[-1][0] == NOWHERE and p == [] or (perf and perf[-1][0] == NOWHERE):
+        perf = perf[:-1]
+        kind = "perf -1"
+    if kernel(perf) != kernel(ours):
+        return "kernel", False, "kernel frames differ"
+    if p == o:
+        return kind or "equal", True, ""
+    if o[:len(p)] == p:
+        kind = "longer"
+    elif p[:len(o)] == o:
+        if len(p) > len(o) and refuted(p[len(o)]):
+            return "shorter", True, ""
+        return "shorter", False, "perf goes on at %x of %s" % p[len(o)]
+    else:
+        kind = "skipped" if p[:1] == o[:1] and subsequence(p, o) else "other"
+    if not p and len(o) == 1 and o[0][1] == "[unknown]":
+        return "pc only", True, ""
+    why = proved(o, cut)
+    if not why:
+        return kind + ", chain", True, ""
+    if libdw is not None and libdw(o):
+        return kind + ", libdw", True, ""
+    return kind, False, why
+
+
+def compare(framewalk, path, extra=(), libdw=True, show=3):
+    perf = collections.defaultdict(list)
+    count = 0
+    for key, frames in perf_says(path):
+        perf[key].append(frames)
+    ours, cut, trust = ours_says(framewalk, path, list(extra))
+    dw = libdw_says(path, Maps(path)) if libdw and os.path.exists(PERFPARSER) else None
+    table, shown = collections.Counter(), []
+    complete = agreed = asked = scans = 0
+    names = collections.Counter()
+    for i, (key, frames) in enumerate(ours):
+        count += 1
+        theirs = perf[key].pop(0) if perf[key] else None
+        if theirs is None:
+            table["not perf's"] += 1
+            continue
+        judged = dw.get(key[:2]) if dw else None
+        check = None
+        if judged:
+            check = lambda o, j=judged: [x[0] for x in o] in j
+            asked += 1
+            agreed += check(user(frames))
+        kind, right, why = judge(theirs, frames, cut[i], check)
+        table[kind + ("" if right else ": WRONG")] += 1
+        complete += not cut[i] and not proved(user(frames), False)
+        scans += "scan" in trust[i]
+        for a, b in zip(theirs, frames):
+            if a[:2] == b[:2]:
+                names[name_class(a, b)] += 1
+        if not right and len(shown) < show:
+            shown.append((key, why, theirs, frames, judged and judged[0], trust[i]))
+    missing = sum(map(len, perf.values()))
+    if missing:
+        table["missing: WRONG"] += missing
+    return {"count": count, "table": table, "complete": complete, "asked": asked, "agreed": agreed,
+            "cut": sum(cut), "scans": scans, "names": names, "shown": shown}
+
+
+def name_class(a, b):
+    """Of one place: both named alike, or from the same start (another name of it), or not."""
+    def split(text):
+        m = re.match(r"(.*)\+0x([0-9a-f]+)$", text)
+        return (m[1], int(m[2], 16)) if m else (text, 0)
+    (x, dx), (y, dy) = split(a[2]), split(b[2])
+    if x == y and dx == dy:
+        return "same"
+    if x == "[unknown]":
+        return "ours only"
+    if y == "[unknown]":
+        return "perf's only"
+    return "same start" if dx == dy else "other start"
+
+
+def report(name, r):
+    wrong = sum(n for k, n in r["table"].items() if k.endswith("WRONG"))
+    line = ", ".join("%s %d" % kv for kv in sorted(r["table"].items(), key=lambda kv: -kv[1]))
+    print("# %-12s %6d samples: %s; to the root %d, cut %d, libdw the same %d of %d; names %s%s" % (
+        name, r["count"], line, r["complete"], r["cut"], r["agreed"], r["asked"],
+        ", ".join("%s %d" % kv for kv in sorted(r["names"].items())),
+        ", %d with scan" % r["scans"] if r["scans"] else ""))
+    for key, why, theirs, frames, judged, trust in r["shown"]:
+        print("#   %s: %s" % (" ".join(map(str, key)), why))
+        print("#     perf  " + " ".join("%x(%s)" % (f[0], os.path.basename(f[1])) for f in theirs))
+        print("#     ours  " + " ".join("%x(%s)" % (f[0], os.path.basename(f[1])) for f in frames))
+        print("#     trust " + " ".join(trust))
+        if judged:
+            print("#     libdw " + " ".join("%x" % a for a in judged))
+    return wrong
+
+
+def main():
+    a = argparse.ArgumentParser()
+    a.add_argument("--show", type=int, default=3)
+    a.add_argument("--no-libdw", action="store_true")
+    a.add_argument("framewalk")
+    a.add_argument("recordings", nargs="*")
+    args = a.parse_args()
+    wrong = 0
+    for path in args.recordings:
+        wrong += report(os.path.basename(path), compare(os.path.abspath(args.framewalk), path, (), not args.no_libdw, args.show))
+    sys.exit(wrong != 0)
+
+
+main()
