@@ -110,6 +110,7 @@ check-all: all $(O)/tests/unit $(O)/tests/regress $(O)/tests/tools/print_rows $(
 	-@$(TEST_ENV) python3 tests/sweep.py --check > $(TAP)/sweep.tap; echo "exit $$?" >> $(TAP)/sweep.tap
 	-@$(TEST_ENV) python3 tests/oracle_cfi.py $(O)/tests/tools/print_rows $(SYSTEM_LIBS) > $(TAP)/oracle.tap; echo "exit $$?" >> $(TAP)/oracle.tap
 	-@$(TEST_ENV) python3 tests/oracle_names.py $(O)/framewalk > $(TAP)/names.tap; echo "exit $$?" >> $(TAP)/names.tap
+	-@$(TEST_ENV) python3 tests/samples_right.py --check $(O)/framewalk > $(TAP)/samples.tap; echo "exit $$?" >> $(TAP)/samples.tap
 	-@for l in tests/lint/*.sh; do $(TEST_ENV) sh $$l; done > $(TAP)/lint.tap; echo "exit $$?" >> $(TAP)/lint.tap
 	-@$(O)/tests/regress tests/fuzz/corpus > $(TAP)/regress.tap; echo "exit $$?" >> $(TAP)/regress.tap
 	@sh tests/summary.sh $(TAP)/*.tap
@@ -177,11 +178,13 @@ $(O)/tests/bench/%: $(O)/tests/bench/%.o $(O)/libframewalk.a
 
 # Their rows are compared with readelf's, where both are there.
 SYSTEM_LIBS ?= $(foreach l,libc.so.6 libm.so.6 ld-linux-x86-64.so.2 libstdc++.so.6,$(wildcard /lib/x86_64-linux-gnu/$(l)))
-oracle: oracle-cfi oracle-names ## rows, names and lines against other tools
+oracle: oracle-cfi oracle-names oracle-samples ## rows, names, lines and samples against other tools
 oracle-cfi: $(O)/tests/tools/print_rows ## CFI rows against readelf: SYSTEM_LIBS='FILE ...'
 	$(TEST_ENV) python3 tests/oracle_cfi.py $< $(SYSTEM_LIBS)
 oracle-names: all ## names and lines of 100,000 addresses of large programs: PROGRAMS='FILE ...'
 	$(TEST_ENV) python3 tests/oracle_names.py --large $(O)/framewalk $(PROGRAMS)
+oracle-samples: all ## stacks of samples against perf script and hotspot-perfparser: ONLY=NAME,... RECORDINGS='FILE ...'
+	$(TEST_ENV) python3 tests/samples_right.py --only '$(ONLY)' $(O)/framewalk $(RECORDINGS)
 
 SECONDS ?= 60
 fuzz-%: ## fuzz-sym, fuzz-minidump ...: libFuzzer under ASan+UBSan, SECONDS=600
@@ -218,6 +221,6 @@ help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 FORCE:
-.PHONY: all unit deps deps-test demo check check-all check-consumers cli lint man install uninstall fuzz asan tsan sweep oracle oracle-cfi oracle-names bench fresh clean help FORCE
+.PHONY: all unit deps deps-test demo check check-all check-consumers cli lint man install uninstall fuzz asan tsan sweep oracle oracle-cfi oracle-names oracle-samples bench fresh clean help FORCE
 .DELETE_ON_ERROR:
 -include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(O)/tests/main.d $(REGRESS_OBJ:.o=.d)

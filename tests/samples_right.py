@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Stacks of samples, one by one, against `perf script --no-inline` and hotspot-perfparser (libdw).
 
-usage: samples_right.py [--only NAME,...] [--keep DIR] [--show N] FRAMEWALK      (make oracle-samples)
+usage: samples_right.py [--only NAME,...] [--keep DIR] [--show N] FRAMEWALK     (make oracle-samples)
        samples_right.py --check FRAMEWALK                      (a few short recordings, in make check)
        samples_right.py FRAMEWALK RECORDING...                 (recordings that are there)
 
@@ -13,9 +13,9 @@ Kernel frames were recorded, nobody unwinds them: ours must be perf's, and count
 The user part is one of
 
   equal     Ours is perf's.
-  perf -1   Equal but for a last frame 0xffff... of perf's. libunwind prints the value minus one when
-            the return address it reads is 0, and it does so where the copy ends or its rule is
-            wrong; nothing is mapped there. Perf's list without it is what is compared from here on.
+  nowhere   Equal but for a last frame of perf's where nothing was mapped: what libunwind's last rule or
+            frame pointer led to, minus one (0xffffffffffffffff where it read 0 past the copy's end).
+            Perf's list without it is what is compared from here on.
   longer    Perf's is the beginning of ours.
   skipped   Perf's frames are all in ours in their order, beginning with the first; ours has more in
             between. (libunwind falls back to the frame pointer where it looks in vain for rules: it
@@ -33,6 +33,7 @@ and longer, skipped and other are right only if proved, by either of
             the outermost there is: in the entry function of a program or ld.so (ELF's e_entry), or
             behind code that has zeroed the frame pointer, which is how the psABI (3.4.1) marks the
             outermost frame and clone and clone3 of glibc do. Or the stack copy ended, and ours says so.
+Where it ends in memory of no file (a JIT's, a memfd's) and neither has it, nobody can tell: "no code".
 A shorter one is right only where perf's next frame is refuted: no call stands before it.
 """
 import argparse
@@ -51,7 +52,6 @@ import tempfile
 HERE = os.path.dirname(os.path.abspath(__file__))
 PERFPARSER = "/usr/lib/x86_64-linux-gnu/libexec/hotspot-perfparser"
 C = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "LC_ALL": "C", "DEBUGINFOD_URLS": ""}
-NOWHERE = (1 << 64) - 1
 KERNEL = 1 << 63
 
 
@@ -132,7 +132,7 @@ def outermost(elf, offset):
 
 # ---- what the three say ----
 
-FRAME = re.compile(r"^\t\s*([0-9a-f]+) (.*) \((.*)\)$")
+FRAME = re.compile(r"^\t\s*([0-9a-f]+) (.*?) \(([^()]*(?: \(deleted\))?)\)$")
 HEAD = re.compile(r"^\s*(.*?)\s+(\d+)\s+(?:\[\d+\]\s+)?(\d+\.\d+):\s+(?:\d+\s+)?(\S+):\s*$")
 
 
@@ -254,12 +254,16 @@ def libdw_says(path, maps):
 
 # ---- judging ----
 
+def is_kernel(frame):
+    return frame[0] >= KERNEL and frame[1] != "[unknown]"
+
+
 def user(frames):
-    return [f[:2] for f in frames if f[0] < KERNEL]
+    return [f[:2] for f in frames if not is_kernel(f)]
 
 
 def kernel(frames):
-    return [f[0] for f in frames if KERNEL <= f[0] != NOWHERE]
+    return [f[0] for f in frames if is_kernel(f)]
 
 
 def subsequence(short, long):
@@ -305,12 +309,14 @@ def refuted(frame):
 def judge(perf, ours, cut, libdw):
     """The class, whether it is right, and why not."""
     kind = ""
-    p, o = user(perf), user(ours)
-    while perf and perf[-1][0] == NOWHERE and p == [] or (perf and perf[-1][0] == NOWHERE):
+    if len(perf) > 1 and perf[-1][1] == "[unknown]" and perf != ours[:len(perf)]:
         perf = perf[:-1]
-        kind = "perf -1"
+        kind = "nowhere"
+    p, o = user(perf), user(ours)
     if kernel(perf) != kernel(ours):
         return "kernel", False, "kernel frames differ"
+    if not p and not o:
+        return "equal, kernel only", True, ""
     if p == o:
         return kind or "equal", True, ""
     if o[:len(p)] == p:
@@ -328,6 +334,8 @@ def judge(perf, ours, cut, libdw):
         return kind + ", chain", True, ""
     if libdw is not None and libdw(o):
         return kind + ", libdw", True, ""
+    if o and o[-1][1].startswith("/tmp/perf-"):
+        return kind + ", no code", True, ""
     return kind, False, why
 
 
@@ -384,11 +392,108 @@ def name_class(a, b):
     return "same start" if dx == dy else "other start"
 
 
-def report(name, r):
+# ---- recordings ----
+
+def tool(*names):
+    return all(shutil.which(n) for n in names)
+
+
+def build(folder, output, *command):
+    """The program's path, built once; None: it cannot be."""
+    path = os.path.join(folder, output)
+    if not os.path.exists(path):
+        if not tool(command[0]) or run([*command, "-o", path])[1].returncode != 0:
+            return None
+    return path
+
+
+def source(name):
+    return os.path.join(HERE, "samples", name)
+
+
+def c(folder, output, *flags):
+    return build(folder, output, "gcc", "-O2", "-g", *flags, source("work.c"))
+
+
+def cxx(folder, compiler="g++"):
+    return build(folder, "work-cxx", compiler, "-O2", "-g", "-pthread", source("work.cc"))
+
+
+JSON_WORK = "import json\nfor i in range(%d): json.loads(json.dumps({str(n): [n, str(n)] for n in range(300)}))"
+NODE_WORK = """const c = require('crypto'); let m = {};
+function f(n) { return n < 2 ? n : f(n - 1) + f(n - 2); }
+for (let i = 0; i < %d; i++) { m[c.createHash('sha256').update('x' + i).digest('hex')] = f(12);
+  if (i %% 100 == 0) { m = JSON.parse(JSON.stringify(m)); [...Object.keys(m)].sort((a, b) => a < b ? 1 : -1); } }"""
+
+
+def inputs(folder, much):
+    """name -> (options of perf record, command, every stack must reach the root). None: not here."""
+    n = 20 if much else 4
+    plain, two = c(folder, "work"), cxx(folder)
+    shell = "for i in 1 2 3 4; do %s %d; %s %d; done" % (plain, 8 * n, two, 10 * n)
+    yield "C", (), plain and [plain, str(80 * n)], True
+    yield "C++ threads", (), two and [two, str(60 * n)], True
+    static = c(folder, "work-static", "-static")
+    yield "static", (), static and [static, str(40 * n)], True
+    frame = c(folder, "work-frame", "-fno-asynchronous-unwind-tables")
+    yield ".debug_frame", (), frame and [frame, str(40 * n)], True
+    narrow = c(folder, "work-i386", "-m32")
+    yield "i386", (), narrow and [narrow, str(60 * n)], True
+    yield "exec", (), plain and two and ["sh", "-c", shell], True
+    yield "cut", ("--call-graph", "dwarf,1024"), plain and [plain, str(30 * n)], False
+    if not much:
+        return
+    rust = build(folder, "work-rs", "rustc", "-O", "-g", "--edition", "2021", source("work.rs"))
+    yield "Rust", (), rust and [rust, "300"], True
+    stripped = build(folder, "work-rs-s", "rustc", "-O", "-C", "strip=symbols", "--edition", "2021", source("work.rs"))
+    yield "Rust stripped", (), stripped and [stripped, "300"], True
+    big = os.path.join(HERE, "oracle_names.cc")
+    yield "gcc", ("--call-graph", "dwarf,32768"), tool("g++") and [
+        "g++", "-O2", "-g", "-c", "-o", "/dev/null", big], False
+    yield "gcc 8 KB", (), tool("g++") and ["g++", "-O2", "-g", "-c", "-o", "/dev/null", source("work.cc")], False
+    yield "clang", ("--call-graph", "dwarf,65528"), tool("clang++") and [
+        "clang++", "-O2", "-g", "-c", "-o", "/dev/null", source("work.cc")], False
+    yield "rustc", ("--call-graph", "dwarf,32768"), tool("rustc") and [
+        "rustc", "-O", "--edition", "2021", "--emit", "obj", "-o", os.path.join(folder, "x.o"), source("work.rs")], False
+    yield "python", ("--call-graph", "dwarf,32768"), tool("python3") and ["python3", "-c", JSON_WORK % 1000], False
+    yield "node", ("--call-graph", "dwarf,16384"), tool("node") and ["node", "-e", NODE_WORK % 30000], False
+    yield "many", ("-F", "9973"), two and [two, "2500"], True
+    yield "everything", ("-a",), two and ["sh", "-c", shell], False
+    yield "-z", ("-z",), two and [two, "300"], True
+    yield "pipe", ("-o", "-"), two and [two, "300"], True
+    yield "lost", ("-F", "20000", "-m", "16", "--call-graph", "dwarf,16384"), two and [two, "200"], True
+    yield "two events", ("-e", "cpu-clock,page-faults"), two and [two, "200"], True
+    yield "one register", ("-e", "cpu-clock:u", "--user-regs=ip,sp,bp"), plain and [plain, "300"], True
+    yield "--threads", ("--threads",), two and [two, "200"], True
+
+
+def record(folder, name, options, command):
+    """A recording; None: perf could not."""
+    path = os.path.join(folder, re.sub(r"\W", "-", name) + ".data")
+    options = list(options)
+    if "-F" not in options:
+        options += ["-F", "997"]
+    if "--call-graph" not in options:
+        options += ["--call-graph", "dwarf"]
+    if "-o" in options:
+        with open(path, "wb") as f:
+            p = subprocess.run(["perf", "record", "-q", *options, "--no-buildid-cache", "--", *command], stdout=f,
+                               stderr=subprocess.DEVNULL, env=C, cwd=folder, timeout=120)
+    else:
+        p = run(["perf", "record", "-q", *options, "--no-buildid-cache", "-o", path, "--", *command], cwd=folder)[1]
+    return path if p.returncode == 0 and os.path.exists(path) else None
+
+
+def report(number, name, r, whole):
+    """One line of TAP. False: not right."""
     wrong = sum(n for k, n in r["table"].items() if k.endswith("WRONG"))
+    ok = r["count"] > 0 and wrong * 1000 <= r["count"]
+    unwound = r["count"] - r["table"]["pc only"] - r["table"]["equal, kernel only"]
+    if whole and (r["complete"] + r["cut"] < unwound or r["cut"] * 20 > unwound):
+        ok = False
     line = ", ".join("%s %d" % kv for kv in sorted(r["table"].items(), key=lambda kv: -kv[1]))
-    print("# %-12s %6d samples: %s; to the root %d, cut %d, libdw the same %d of %d; names %s%s" % (
-        name, r["count"], line, r["complete"], r["cut"], r["agreed"], r["asked"],
+    print("%s %d - samples %s: %d: %s; to the root %d, cut %d, libdw the same %d of %d; names %s%s" % (
+        "ok" if ok else "not ok", number, name, r["count"], line, r["complete"], r["cut"], r["agreed"], r["asked"],
         ", ".join("%s %d" % kv for kv in sorted(r["names"].items())),
         ", %d with scan" % r["scans"] if r["scans"] else ""))
     for key, why, theirs, frames, judged, trust in r["shown"]:
@@ -398,20 +503,49 @@ def report(name, r):
         print("#     trust " + " ".join(trust))
         if judged:
             print("#     libdw " + " ".join("%x" % a for a in judged))
-    return wrong
+    sys.stdout.flush()
+    return ok
+
+
+def usable():
+    if not tool("perf", "gcc"):
+        return False
+    with tempfile.NamedTemporaryFile() as f:
+        return run(["perf", "record", "-q", "-e", "cpu-clock:u", "--call-graph", "dwarf,512", "-o", f.name, "true"])[1].returncode == 0
 
 
 def main():
     a = argparse.ArgumentParser()
+    a.add_argument("--check", action="store_true")
+    a.add_argument("--only", default="")
+    a.add_argument("--keep")
     a.add_argument("--show", type=int, default=3)
-    a.add_argument("--no-libdw", action="store_true")
     a.add_argument("framewalk")
     a.add_argument("recordings", nargs="*")
     args = a.parse_args()
-    wrong = 0
-    for path in args.recordings:
-        wrong += report(os.path.basename(path), compare(os.path.abspath(args.framewalk), path, (), not args.no_libdw, args.show))
-    sys.exit(wrong != 0)
+    framewalk = os.path.abspath(args.framewalk)
+    if args.recordings:
+        print("1..%d" % len(args.recordings))
+        sys.exit(not all([report(i + 1, os.path.basename(path), compare(framewalk, path, (), True, args.show), False)
+                          for i, path in enumerate(args.recordings)]))
+    if not usable():
+        print("1..1\nok 1 - samples # SKIP no perf, or none that may record")
+        return
+    number, good = 0, True
+    with tempfile.TemporaryDirectory() as folder:
+        folder = args.keep or folder
+        os.makedirs(folder, exist_ok=True)
+        for name, options, command, whole in inputs(folder, not args.check):
+            if args.only and name not in args.only.split(","):
+                continue
+            number += 1
+            path = command and record(folder, name, options, command)
+            if not path:
+                print("ok %d - samples %s # SKIP cannot be recorded here" % (number, name))
+                continue
+            good &= report(number, name, compare(framewalk, path, (), "-z" not in options, args.show), whole)
+    print("1..%d" % number)
+    sys.exit(not good)
 
 
 main()
