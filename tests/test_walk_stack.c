@@ -228,6 +228,30 @@ START_TEST(missing_program_counter)
 }
 END_TEST
 
+// A program's file is gone: what it called lately is above its stack pointer as well as what
+// called it. One with its code at hand is looked through.
+START_TEST(what_has_no_code_is_not_scanned)
+{
+	static const uint8_t call[] = { 0xff, 0xd0 }, plain[] = { 0x48, 0x89, 0xc4 };
+	const bool code = _i == 1;
+	start(M + 0x2000, S);
+	world_bytes(&w, M + 0x1050 - sizeof(call), call, sizeof(call));
+	if (code)
+		world_bytes(&w, M + 0x2000, plain, sizeof(plain));
+	words[1] = M + 0x1050;		// called, and has returned
+	words[3] = M + 0x3000;		// the caller
+	words[4] = M + 0x1450;
+	walk_words(S, 8);
+	if (code) {
+		expect_frame(&w, 1, M + 0x1050, FW_TRUST_SCAN);
+		return;
+	}
+	expect_end(&w, 1, FW_STOP_NO_RULE);
+	ck_assert_str_eq(w.result.stop_detail,
+			 "no unwind rule, no frame record, and the code is not to be had");
+}
+END_TEST
+
 START_TEST(missing_stack_pointer)
 {
 	world_module(&w, M, 0x10000, cfi);
@@ -327,6 +351,7 @@ Suite *walk_stack_suite(void)
 	tcase_add_test(tc, bytes_below_sp_are_stale);
 	tcase_add_test(tc, register_saved_below_sp_is_unknown_in_a_caller);
 	tcase_add_test(tc, missing_program_counter);
+	tcase_add_loop_test(tc, what_has_no_code_is_not_scanned, 0, 2);
 	tcase_add_test(tc, missing_stack_pointer);
 	tcase_add_test(tc, copy_that_would_leave_the_address_space);
 	tcase_add_test(tc, other_byte_order);

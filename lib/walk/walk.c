@@ -217,10 +217,22 @@ static bool record_not_copied(const struct fw_walker *w)
 	       fw_walk_not_copied(w, fp + cpu->word_size);
 }
 
+/**
+ * Is the frame's code to be had? A scan from code that nobody has cannot tell what it
+ * called from what called it. A crash has one stack and shows how each frame was found;
+ * a profile adds up thousands, and a frame left out is a caller invented.
+ */
+static bool has_code(struct fw_walker *w)
+{
+	uint8_t byte;
+	return fw_walk_code(w, w->frame.lookup, &byte, 1);
+}
+
 /** Frame pointer, leaf, scan: what is left when no rule could be used. */
 static enum fw_stop step_without_rule(struct fw_walker *w)
 {
 	struct fw_caller caller;
+	uint64_t word;
 	bool end = false;
 	if (w->entry_size != 0 && w->frame.lookup - w->entry < w->entry_size)
 		return fw_walk_end(w, FW_STOP_END_OF_STACK, "the program's entry point");
@@ -244,6 +256,9 @@ static enum fw_stop step_without_rule(struct fw_walker *w)
 		return fw_walk_end(w, FW_STOP_END_OF_STACK, "the frame pointer chain ends");
 	if (record_not_copied(w))
 		return truncated(w);
+	if (w->sampled && fw_walk_read(w, w->frame.sp, &word) && !has_code(w))
+		return fw_walk_end(w, FW_STOP_NO_RULE,
+				    "no unwind rule, no frame record, and the code is not to be had");
 	return fw_walk_scan(w);
 }
 
