@@ -183,6 +183,8 @@ static bool open_exe(struct addr2line *a, struct fw_symbols *symbols)
 		struct fw_bytes bytes;
 		bool ok = fw_elf_open(a->exe, &elf, NULL) == FW_OK &&
 			  fw_elf_section(elf, a->section, &bytes, &a->section_start);
+		if (ok)
+			a->section_start -= fw_elf_base(elf) - fw_elf_shown_base(elf);
 		fw_elf_close(elf);
 		if (!ok)
 			fprintf(stderr, "%s: %s: cannot find section %s\n", a->name, a->exe,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symfiles/elf_internal.h"
+#include "symfiles/elf_object.h"
 
 enum { PAGE = 4096, XOR_BYTES = 4096, GUID_BYTES = 16 };
 
@@ -184,7 +184,7 @@ static bool add_section(struct reader *r, const GElf_Shdr *sh, const GElf_Shdr *
 		.name = section_name(r, names, sh->sh_name), .type = sh->sh_type,
 		.link = sh->sh_link, .info = sh->sh_info, .flags = sh->sh_flags,
 		.address = sh->sh_addr, .offset = sh->sh_offset, .size = sh->sh_size,
-		.entry_size = sh->sh_entsize,
+		.entry_size = sh->sh_entsize, .align = sh->sh_addralign,
 	};
 	return fw_vec_push(&r->self->sections, own);
 }
@@ -228,7 +228,7 @@ static bool read_sections(struct reader *r)
 	return true;
 }
 
-static enum fw_code read_elf(struct fw_elf *self, bool dwo, struct fw_error *err)
+static enum fw_code read_elf(struct fw_elf *self, struct fw_error *err)
 {
 	const struct fw_file *f = &self->file;
 	if (f->size < SELFMAG || memcmp(f->data, ELFMAG, SELFMAG) != 0)
@@ -249,26 +249,29 @@ static enum fw_code read_elf(struct fw_elf *self, bool dwo, struct fw_error *err
 				     f->size >= EI_NIDENT && other_order(f->data) };
 	if (elf_kind(r.elf) != ELF_K_ELF || gelf_getehdr(r.elf, &eh) == NULL) {
 		code = fw_fail(err, FW_MALFORMED, "offset 0x0", "broken ELF header");
-	} else if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN && !(dwo && eh.e_type == ET_REL)) {
+	} else if (eh.e_type != ET_EXEC && eh.e_type != ET_DYN && eh.e_type != ET_REL) {
 		code = fw_fail(err, FW_UNSUPPORTED, NULL,
-			       "an ELF file, but neither a program nor a library");
+			       "an ELF file, but no program, library or object");
 	} else {
 		self->bytes = r.bytes;
 		self->entry = eh.e_entry;
 		self->type = eh.e_type;
 		self->machine = eh.e_machine;
 		self->wide = f->data[EI_CLASS] == ELFCLASS64;
-		if (!read_segments(&r) || !read_sections(&r))
+		if (!read_segments(&r) || !read_sections(&r) ||
+		    (eh.e_type == ET_REL && !fw_elf_lay_out(self)))
 			code = fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 	}
 	elf_end(r.elf);
 	return code;
 }
 
-static enum fw_code finish_open(struct fw_elf *self, bool dwo, struct fw_elf **ret,
+static enum fw_code finish_open(struct fw_elf *self, bool partly, struct fw_elf **ret,
 				struct fw_error *err)
 {
-	enum fw_code code = read_elf(self, dwo, err);
+	enum fw_code code = read_elf(self, err);
+	if (code == FW_OK && self->type == ET_REL && !partly)
+		code = fw_elf_relocate_all(self, err);
 	if (code != FW_OK) {
 		fw_elf_close(self);
 		return code;
@@ -282,8 +285,7 @@ static enum fw_code no_memory(struct fw_error *err)
 	return fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 }
 
-enum fw_code fw_elf_open_path(const char *path, bool dwo, struct fw_elf **ret,
-			      struct fw_error *err)
+enum fw_code fw_elf_open(const char *path, struct fw_elf **ret, struct fw_error *err)
 {
 	struct fw_elf *self = calloc(1, sizeof(*self));
 	if (self == NULL)
@@ -294,15 +296,10 @@ enum fw_code fw_elf_open_path(const char *path, bool dwo, struct fw_elf **ret,
 		return code;
 	}
 	self->own_file = true;
-	return finish_open(self, dwo, ret, err);
+	return finish_open(self, false, ret, err);
 }
 
-enum fw_code fw_elf_open(const char *path, struct fw_elf **ret, struct fw_error *err)
-{
-	return fw_elf_open_path(path, false, ret, err);
-}
-
-enum fw_code fw_elf_open_fd(int fd, bool dwo, struct fw_elf **ret, struct fw_error *err)
+enum fw_code fw_elf_open_fd(int fd, struct fw_elf **ret, struct fw_error *err)
 {
 	struct fw_elf *self = calloc(1, sizeof(*self));
 	if (self == NULL)
@@ -313,11 +310,27 @@ enum fw_code fw_elf_open_fd(int fd, bool dwo, struct fw_elf **ret, struct fw_err
 		return code;
 	}
 	self->own_file = true;
-	return finish_open(self, dwo, ret, err);
+	return finish_open(self, false, ret, err);
 }
 
-enum fw_code fw_elf_open_pages(struct fw_pages *pages, bool dwo, struct fw_elf **ret,
-			       struct fw_error *err)
+void fw_elf_take_pages(struct fw_elf *elf, struct fw_pages *pages)
+{
+	const char *old = (const char *)elf->file.data;
+	for (size_t i = 0; i < elf->sections.count; i++) {
+		struct fw_str *name = &elf->sections.data[i].name;
+		if (name->n > 0)
+			name->s = (const char *)pages->data + (name->s - old);
+	}
+	if (elf->own_file)
+		fw_file_close(&elf->file);
+	elf->file = (struct fw_file){ .data = pages->data, .size = pages->size,
+				      .map = pages->data, .map_size = pages->capacity };
+	elf->own_file = true;
+	elf->bytes.data = elf->file.data;
+	*pages = (struct fw_pages){ 0 };
+}
+
+enum fw_code fw_elf_open_pages(struct fw_pages *pages, struct fw_elf **ret, struct fw_error *err)
 {
 	struct fw_elf *self = calloc(1, sizeof(*self));
 	if (self == NULL) {
@@ -328,7 +341,7 @@ enum fw_code fw_elf_open_pages(struct fw_pages *pages, bool dwo, struct fw_elf *
 				       .map = pages->data, .map_size = pages->capacity };
 	self->own_file = true;
 	*pages = (struct fw_pages){ 0 };
-	return finish_open(self, dwo, ret, err);
+	return finish_open(self, true, ret, err);
 }
 
 enum fw_code fw_elf_open_bytes(const void *data, uint64_t size, struct fw_elf **ret,
@@ -423,6 +436,11 @@ const struct fw_cpu *fw_elf_cpu(const struct fw_elf *elf)
 uint64_t fw_elf_base(const struct fw_elf *elf)
 {
 	return elf->base;
+}
+
+uint64_t fw_elf_shown_base(const struct fw_elf *elf)
+{
+	return elf->type == ET_REL ? 0 : elf->base;
 }
 
 unsigned fw_elf_word_size(const struct fw_elf *elf)

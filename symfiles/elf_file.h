@@ -48,6 +48,8 @@ bool fw_elf_code(const struct fw_elf *elf, uint64_t offset, uint8_t *out, uint64
 const struct fw_cpu *fw_elf_cpu(const struct fw_elf *elf);
 /** Link-time address of offset 0 of the module: the page of the lowest PT_LOAD. */
 uint64_t fw_elf_base(const struct fw_elf *elf);
+/** What people add to offsets: the same, but 0 for a relocatable object, see elf_object.h. */
+uint64_t fw_elf_shown_base(const struct fw_elf *elf);
 /** 4 or 8. */
 unsigned fw_elf_word_size(const struct fw_elf *elf);
 

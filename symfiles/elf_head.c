@@ -136,10 +136,12 @@ static bool read_head(struct head *h)
 	h->wide = h->data[EI_CLASS] == ELFCLASS64;
 	h->bytes.swap = (h->data[EI_DATA] == ELFDATA2MSB) !=
 			(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
-	return fill_segments(h) && fill_sections(h);
+	// what a relocatable object says is only there with its relocations
+	return !(h->frames && half(h, EI_NIDENT) == ET_REL) && fill_segments(h) &&
+	       fill_sections(h);
 }
 
-static enum fw_code open_partly(const char *path, bool frames, bool dwo, struct fw_elf **ret,
+static enum fw_code open_partly(const char *path, bool frames, struct fw_elf **ret,
 				struct fw_error *err)
 {
 	const uint64_t limit = frames ? FW_READ_BELOW : FW_MAX_INPUT;	// mapped from there on
@@ -158,22 +160,17 @@ static enum fw_code open_partly(const char *path, bool frames, bool dwo, struct 
 	if (fd >= 0)
 		close(fd);
 	if (ok)
-		return fw_elf_open_pages(&pages, dwo, ret, err);
+		return fw_elf_open_pages(&pages, ret, err);
 	fw_pages_deinit(&pages);
-	return fw_elf_open_path(path, dwo, ret, err);
+	return fw_elf_open(path, ret, err);
 }
 
 enum fw_code fw_elf_open_head(const char *path, struct fw_elf **ret, struct fw_error *err)
 {
-	return open_partly(path, false, false, ret, err);
-}
-
-enum fw_code fw_elf_open_shared(const char *path, struct fw_elf **ret, struct fw_error *err)
-{
-	return open_partly(path, false, true, ret, err);
+	return open_partly(path, false, ret, err);
 }
 
 enum fw_code fw_elf_open_frames(const char *path, struct fw_elf **ret, struct fw_error *err)
 {
-	return open_partly(path, true, false, ret, err);
+	return open_partly(path, true, ret, err);
 }

@@ -25,7 +25,7 @@ void fw_elf_identity_into(struct fw_elf *elf, struct fw_builder *b)
 	b->debug_id = elf->debug_id;
 	b->code_id = elf->code_id;
 	b->cpu = fw_elf_cpu(elf)->id;
-	b->base = elf->base;
+	b->base = fw_elf_shown_base(elf);
 	strcpy(b->os, "Linux");
 	struct fw_str name;
 	if (fw_elf_soname(elf, &name))

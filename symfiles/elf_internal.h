@@ -9,7 +9,7 @@
 struct fw_elf_shdr {
 	struct fw_str name;		// in the file's own bytes; {"", 0}: none
 	uint32_t type, link, info;
-	uint64_t flags, address, offset, size, entry_size;
+	uint64_t flags, address, offset, size, entry_size, align;
 };
 
 /** A PT_LOAD whose bytes are in the file (a debug file's are not). */
@@ -40,6 +40,7 @@ struct fw_elf {
 	uint64_t eh_frame_hdr, eh_frame_hdr_size;	// addresses; size 0: none
 	uint64_t dynamic, dynamic_size;
 	uint16_t type, machine;
+	uint32_t relocations_left;	// of a relocatable object, see elf_object.h
 	bool wide;
 	bool has_build_id;		// else the ids are a hash of .text
 	bool own_file;			// file is ours to close
@@ -47,12 +48,10 @@ struct fw_elf {
 };
 
 /**
- * Open from a descriptor, which stays the caller's; with @p dwo also a relocatable
- * object, as split DWARF files are. It is mapped whatever its size: for a process that
- * may die when a file is made shorter.
+ * Open from a descriptor, which stays the caller's. The file is mapped whatever its
+ * size: for a process that may die when a file is made shorter.
  */
-FW_MUST_CHECK enum fw_code fw_elf_open_fd(int fd, bool dwo, struct fw_elf **ret,
-					  struct fw_error *err);
+FW_MUST_CHECK enum fw_code fw_elf_open_fd(int fd, struct fw_elf **ret, struct fw_error *err);
 
 /**
  * Open for a look: identity, program and section headers, small sections, and what
@@ -66,15 +65,17 @@ FW_MUST_CHECK enum fw_code fw_elf_open_head(const char *path, struct fw_elf **re
  */
 FW_MUST_CHECK enum fw_code fw_elf_open_frames(const char *path, struct fw_elf **ret,
 					      struct fw_error *err);
-/** fw_elf_open_head() of dwz's shared file, which is marked as a relocatable object. */
-FW_MUST_CHECK enum fw_code fw_elf_open_shared(const char *path, struct fw_elf **ret,
-					      struct fw_error *err);
-/** fw_elf_open(); with @p dwo also a relocatable object. */
-FW_MUST_CHECK enum fw_code fw_elf_open_path(const char *path, bool dwo, struct fw_elf **ret,
-					    struct fw_error *err);
-/** From bytes that become the result's, also on failure; @p dwo as above. */
-FW_MUST_CHECK enum fw_code fw_elf_open_pages(struct fw_pages *pages, bool dwo,
-					     struct fw_elf **ret, struct fw_error *err);
+/** From bytes for fw_elf_open_head() and _frames(); they become the result's, also on failure. */
+FW_MUST_CHECK enum fw_code fw_elf_open_pages(struct fw_pages *pages, struct fw_elf **ret,
+					     struct fw_error *err);
+
+/** Have @p pages, which become elf's, instead of the file's bytes, as many as those. */
+void fw_elf_take_pages(struct fw_elf *elf, struct fw_pages *pages);
+
+static inline bool fw_elf_big(const struct fw_elf *elf)
+{
+	return elf->bytes.swap != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+}
 
 /** True for the name of a section of GNU's old compression, ".zdebug_x" for ".debug_x". */
 bool fw_elf_is_zdebug(struct fw_str name, const char *plain);

@@ -248,7 +248,6 @@ struct hunt {
 	const char *elf_path;
 	const struct fw_ident *code_id;	// wanted build id; empty: the CRC decides
 	bool check_crc;
-	bool shared;			// dwz's file
 	uint32_t crc;
 	char **found;
 };
@@ -267,7 +266,7 @@ static bool crc_fits(const char *path, uint32_t want)
 static bool try_file(struct hunt *h, const char *path)
 {
 	struct fw_elf *other;
-	if ((h->shared ? fw_elf_open_shared : fw_elf_open_head)(path, &other, NULL) != FW_OK)
+	if (fw_elf_open_head(path, &other, NULL) != FW_OK)
 		return false;
 	bool fits = other->has_build_id && h->code_id->n > 0 ?
 		    fw_ident_equal(&other->code_id, h->code_id) :
@@ -382,7 +381,7 @@ static void find_alt(const struct fw_elf_places *places, struct fw_elf *elf, con
 	fw_ident_code_from_build_id(&id, link.rest.data, link.rest.size);
 	fw_ident_from_build_id(&debug_id, link.rest.data, link.rest.size);
 	struct hunt h = { .places = places, .elf = elf, .elf_path = elf_path, .code_id = &id,
-			  .shared = true, .found = &set->alt };
+			  .found = &set->alt };
 	if (link.name[0] == '/') {
 		if (sysroot != NULL && path_print(&p, "%s%s", sysroot, link.name) &&
 		    try_file(&h, p.s))

@@ -6,7 +6,7 @@
 #include <libdeflate.h>
 #include <zstd.h>
 
-#include "symfiles/elf_internal.h"
+#include "symfiles/elf_object.h"
 
 enum {
 	DEFLATE_RATIO = 1032,		// best case of DEFLATE: 258 bytes from 2 bits
@@ -142,7 +142,8 @@ bool fw_elf_section_bytes(struct fw_elf *elf, size_t i, struct fw_bytes *ret)
 			return kept_bytes(elf, &elf->unpacked.data[k], ret);
 	}
 	bool known = sh->flags & SHF_COMPRESSED ? chdr(elf, &raw, &p) : zdebug(&raw, &p);
-	u.bad = !known || !unpack(elf, &p, &u.pages);
+	u.bad = !known || !unpack(elf, &p, &u.pages) ||
+		(elf->type == ET_REL && !fw_elf_relocate(elf, i, u.pages.data, u.pages.size));
 	fw_file_cool(&elf->file, sh->offset, sh->offset + sh->size);
 	if (!fw_vec_push(&elf->unpacked, u)) {
 		fw_pages_deinit(&u.pages);

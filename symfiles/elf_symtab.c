@@ -66,7 +66,8 @@ static bool dynamic_symtab(const struct fw_elf *elf, struct fw_elf_symtab *ret)
 
 bool fw_elf_symtab(struct fw_elf *elf, uint32_t type, struct fw_elf_symtab *ret)
 {
-	struct fw_elf_symtab t = { .wide = elf->wide };
+	struct fw_elf_symtab t = { .wide = elf->wide,
+				   .object = elf->type == ET_REL ? elf : NULL };
 	for (size_t i = 0; i < elf->sections.count; i++) {
 		const struct fw_elf_shdr *sh = &elf->sections.data[i];
 		if (sh->type == type && sh->link > 0 && sh->link <= elf->sections.count &&
@@ -115,6 +116,8 @@ bool fw_elf_sym(const struct fw_elf_symtab *t, uint64_t i, struct fw_elf_sym *re
 		s.value = value;
 		s.size = bytes;
 	}
+	if (t->object != NULL && s.section != SHN_UNDEF && s.section <= t->object->sections.count)
+		s.value += t->object->sections.data[s.section - 1].address;
 	s.type = info & 0xf;
 	s.bind = info >> 4;
 	*ret = s;

@@ -16,6 +16,7 @@ struct fw_elf_sym {
 struct fw_elf_symtab {
 	struct fw_bytes symbols, strings;
 	bool wide;
+	const struct fw_elf *object;	// relocatable: values count from their sections; else NULL
 };
 
 /** SHT_SYMTAB or SHT_DYNSYM (without section headers: by PT_DYNAMIC). False: none. */

@@ -189,7 +189,7 @@ static struct fw_elf *ask_dwo(struct child *c, struct fw_str comp_dir, struct fw
 	copy_str(p->name, name);
 	if (!fw_loader_send(c->socket, p, -1) || !fw_loader_receive(c->socket, p, &fd) || fd < 0)
 		return NULL;
-	if (fw_elf_open_fd(fd, true, &elf, NULL) != FW_OK)
+	if (fw_elf_open_fd(fd, &elf, NULL) != FW_OK)
 		elf = NULL;
 	close(fd);
 	return elf;
@@ -212,9 +212,9 @@ static struct fw_elf *open_dwo(void *context, struct fw_str comp_dir, struct fw_
 	return a.elf;
 }
 
-static enum fw_code open_optional(int fd, bool shared, struct fw_elf **ret, struct fw_error *err)
+static enum fw_code open_optional(int fd, struct fw_elf **ret, struct fw_error *err)
 {
-	return fd < 0 ? FW_OK : fw_elf_open_fd(fd, shared, ret, err);
+	return fd < 0 ? FW_OK : fw_elf_open_fd(fd, ret, err);
 }
 
 static enum fw_code compile(struct child *c, const struct fw_elf_files *files,
@@ -288,11 +288,11 @@ static enum fw_code work(struct child *c, struct fw_error *err)
 	struct fw_elf_files files = { .open_dwo = open_dwo, .context = c,
 				       .raw_names = c->raw_names, .no_names = c->no_names };
 	struct fw_mini mini = { 0 };
-	enum fw_code code = open_optional(c->elf, false, &files.elf, err);
+	enum fw_code code = open_optional(c->elf, &files.elf, err);
 	if (code == FW_OK)
-		code = open_optional(c->debug, false, &files.debug, err);
+		code = open_optional(c->debug, &files.debug, err);
 	if (code == FW_OK)
-		code = open_optional(c->alt, true, &files.alt, err);
+		code = open_optional(c->alt, &files.alt, err);
 	if (code == FW_OK) {
 		if (!c->no_names && fw_mini_open(files.elf, &mini))
 			files.mini = mini.elf;

@@ -121,7 +121,7 @@ static struct fw_elf *open_dwo(void *context, struct fw_str dir, struct fw_str n
 	if (fd < 0)
 		return NULL;
 	ck_assert_uint_lt(c->num_dwo, sizeof(c->dwo) / sizeof(*c->dwo));
-	enum fw_code code = fw_elf_open_fd(fd, true, &c->dwo[c->num_dwo], &err);
+	enum fw_code code = fw_elf_open_fd(fd, &c->dwo[c->num_dwo], &err);
 	close(fd);
 	return code ? NULL : c->dwo[c->num_dwo++];
 }

@@ -188,7 +188,7 @@ START_TEST(what_is_no_program_is_refused)
 	struct fw_error err = { 0 };
 	struct synth_elf o = { .wide = true, .type = ET_CORE };
 	size_t n = synth_elf(&o, bytes);
-	refused(bytes, n, FW_UNSUPPORTED, "an ELF file, but neither a program nor a library");
+	refused(bytes, n, FW_UNSUPPORTED, "an ELF file, but no program, library or object");
 	refused(bytes, 3, FW_UNSUPPORTED, "not an ELF file");
 	refused((const uint8_t *)"MODULE Linux", 12, FW_UNSUPPORTED, "not an ELF file");
 	refused(bytes, 20, FW_MALFORMED, "broken ELF header");

@@ -50,6 +50,7 @@ enum {
 	FW_MAX_INDEX_FILES = 1000000,
 	FW_MAX_ELF_HEADERS = 65536,	// program or section headers of one ELF file
 	FW_MAX_ELF_NOTES = 4096,
+	FW_MAX_RELOCATIONS = 67108864,	// applied to one relocatable object
 	FW_MAX_VDSO = 1048576,		// bytes of the kernel's image in a process; real ones have 4 pages
 	FW_MAX_XZ_MEMORY = 134217728,	// bytes that unpacking .gnu_debugdata may take
 	FW_MAX_MINI = 268435456,	// bytes of .gnu_debugdata unpacked

@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 				fw_diag_kind_name((enum fw_diag_kind)k));
 	const char *print = getenv("PRINT");
 	if (print == NULL || strcmp(print, "0") != 0)
-		print_table(&table, fw_elf_base(files.elf));
+		print_table(&table, fw_elf_shown_base(files.elf));
 	else
 		printf("%u distinct rows, %zu bytes of pages\n", table.num_rows,
 		       (size_t)table.pages_size);
