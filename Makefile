@@ -181,8 +181,8 @@ SYSTEM_LIBS ?= $(foreach l,libc.so.6 libm.so.6 ld-linux-x86-64.so.2 libstdc++.so
 oracle: oracle-cfi oracle-names oracle-samples ## rows, names, lines and samples against other tools
 oracle-cfi: $(O)/tests/tools/print_rows ## CFI rows against readelf: SYSTEM_LIBS='FILE ...'
 	$(TEST_ENV) python3 tests/oracle_cfi.py $< $(SYSTEM_LIBS)
-oracle-names: all ## names and lines of 100,000 addresses of large programs: PROGRAMS='FILE ...'
-	$(TEST_ENV) python3 tests/oracle_names.py --large $(O)/framewalk $(PROGRAMS)
+oracle-names: all ## names and lines of 100,000 addresses of large programs: ONLY=g++-5 or PROGRAMS='FILE ...'
+	$(TEST_ENV) python3 tests/oracle_names.py --large --only '$(ONLY)' $(O)/framewalk $(PROGRAMS)
 oracle-samples: all ## stacks of samples against perf script and hotspot-perfparser: ONLY=NAME,... RECORDINGS='FILE ...'
 	$(TEST_ENV) python3 tests/samples_right.py --only '$(ONLY)' $(O)/framewalk $(RECORDINGS)
 
