@@ -178,6 +178,18 @@ static void hash_text(struct reader *r, const GElf_Shdr *text)
 	set_id(r, id, sizeof(id));
 }
 
+// What lies behind the file's end is missing: the file was cut short, or its headers lie.
+static void need(struct reader *r, uint64_t offset, uint64_t size)
+{
+	uint64_t end;
+	if (__builtin_add_overflow(offset, size, &end))
+		end = UINT64_MAX;
+	if (end > r->self->needs)
+		r->self->needs = end;
+	if (end > r->bytes.size && r->self->beyond < UINT32_MAX)
+		r->self->beyond++;
+}
+
 static bool add_section(struct reader *r, const GElf_Shdr *sh, const GElf_Shdr *names)
 {
 	struct fw_elf_shdr own = {
@@ -186,6 +198,8 @@ static bool add_section(struct reader *r, const GElf_Shdr *sh, const GElf_Shdr *
 		.address = sh->sh_addr, .offset = sh->sh_offset, .size = sh->sh_size,
 		.entry_size = sh->sh_entsize, .align = sh->sh_addralign,
 	};
+	if (sh->sh_type != SHT_NOBITS && sh->sh_type != SHT_NULL)
+		need(r, sh->sh_offset, sh->sh_size);
 	return fw_vec_push(&r->self->sections, own);
 }
 
@@ -258,6 +272,8 @@ static enum fw_code read_elf(struct fw_elf *self, struct fw_error *err)
 		self->type = eh.e_type;
 		self->machine = eh.e_machine;
 		self->wide = f->data[EI_CLASS] == ELFCLASS64;
+		if (eh.e_shoff != 0)
+			need(&r, eh.e_shoff, (uint64_t)eh.e_shnum * eh.e_shentsize);
 		if (!read_segments(&r) || !read_sections(&r) ||
 		    (eh.e_type == ET_REL && !fw_elf_lay_out(self)))
 			code = fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");

@@ -17,6 +17,18 @@ enum fw_code fw_dwarf_into(const struct fw_elf_files *files, struct fw_builder *
 typedef enum fw_code (*part_fn)(const struct fw_elf_files *files, struct fw_builder *b,
 				struct fw_error *err);
 
+/** Sections that are not in the file or could not be unpacked. */
+static void count_damage(const struct fw_elf *elf, struct fw_builder *b)
+{
+	if (elf == NULL)
+		return;
+	for (uint32_t i = 0; i < elf->beyond; i++)
+		fw_diag_add(&b->diag, FW_DIAG_MALFORMED, 0);
+	for (size_t i = 0; i < elf->unpacked.count; i++)
+		if (elf->unpacked.data[i].bad)
+			fw_diag_add(&b->diag, FW_DIAG_MALFORMED, 0);
+}
+
 // Names that functions have already are not looked up again: symbols come after DWARF.
 static const part_fn parts[] = { fw_dwarf_into, fw_elf_symbols_into, fw_elf_cfi_into };
 
@@ -56,6 +68,9 @@ enum fw_code fw_elf_compile(const struct fw_elf_files *files, struct fw_image **
 		fw_builder_destroy(b);
 		return code;
 	}
+	count_damage(files->elf, b);
+	if (files->debug != files->elf)
+		count_damage(files->debug, b);
 	return fw_builder_freeze(b, ret, err);
 }
 

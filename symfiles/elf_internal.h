@@ -34,6 +34,8 @@ struct fw_elf {
 	FW_VEC(struct fw_elf_shdr) sections;	// number 0 is section 1
 	FW_VEC(struct fw_elf_unpacked) unpacked;
 	uint64_t unpacked_bytes;	// of all of them
+	uint64_t needs;			// bytes that its headers say it has
+	uint32_t beyond;		// sections (all of them: 1) that end behind the file's end
 	uint64_t base;			// page of the lowest PT_LOAD
 	bool has_base;			// there is one
 	uint64_t entry;			// e_entry; 0: none

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <dirent.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include "symfiles/elf_internal.h"
 
 // Goes into the cache's key: to be raised when the same files compile to something else.
-enum { COMPILER_VERSION = 1 };
+enum { COMPILER_VERSION = 2 };
 
 struct path { char s[PATH_MAX]; };
 
@@ -63,30 +64,81 @@ static bool has_section(const struct fw_elf *elf, const char *name)
 	return false;
 }
 
+static void refuse_id(struct finder *f, const char *path, const struct fw_ident *found)
+{
+	if (f->q != NULL)
+		fw_search_refuse(f->q, FW_SYMBOLS_MISMATCH, path, found,
+				 "its build id gives id %s, the module has id %s",
+				 found->n ? found->text : "(none)", f->w->id.text);
+}
+
+static void refuse_error(struct finder *f, const char *path, const struct fw_error *err)
+{
+	if (f->q != NULL)
+		fw_search_refuse(f->q, FW_SYMBOLS_CORRUPT, path, NULL, "%s%s%s", err->place,
+				 err->place[0] ? ": " : "", err->message);
+}
+
+/** A file at a place where the module's own is looked for cannot be it: why. */
+static void refuse_odd(struct finder *f, const char *path, const struct fw_sym_head *head,
+		       const struct fw_error *peek)
+{
+	struct fw_cache_key key;
+	struct fw_elf *elf;
+	struct fw_error err = *peek;
+	if (!fw_cache_key_of(path, &key) || head->kind == FW_INDEX_SYM)
+		return;
+	if (err.code == FW_OK && !head->elf) {
+		(void)fw_fail(&err, FW_UNSUPPORTED, NULL, "not an ELF file");
+	} else if (err.code == FW_OK && fw_elf_open_head(path, &elf, &err) == FW_OK) {
+		(void)fw_fail(&err, FW_MALFORMED, NULL, "it has no build id and no code that one "
+			      "could be made of");
+		fw_elf_close(elf);
+	}
+	refuse_error(f, path, &err);
+}
+
+/** What a file with the wanted id is good for; true: it has the code. */
+static bool take_opened(struct finder *f, const char *path, const struct fw_elf *elf)
+{
+	if (fw_elf_has_code(elf))
+		return keep(&f->set->elf, path);
+	if (!has_section(elf, ".debug_info") && !has_section(elf, ".symtab")) {
+		struct fw_error err;
+		(void)fw_fail(&err, FW_MALFORMED, NULL, "it has the module's id, but neither code "
+			      "nor debug information nor symbols");
+		refuse_error(f, path, &err);
+	} else if (f->set->debug == NULL) {
+		keep(&f->set->debug, path);
+	}
+	return false;
+}
+
 /** Take the file if it has the id. True when it is the one with code: the search ends. */
 static bool take(struct finder *f, const char *path, bool tell)
 {
-	struct fw_sym_head head;
+	struct fw_sym_head head = { 0 };
+	struct fw_error err = { .code = FW_OK };
 	struct fw_elf *elf;
 	bool done = false;
-	if (fw_sym_peek(path, &head, NULL) != FW_OK || head.kind != FW_INDEX_ELF)
+	if (fw_sym_peek(path, &head, &err) != FW_OK || head.kind != FW_INDEX_ELF) {
+		if (tell)
+			refuse_odd(f, path, &head, &err);
 		return false;
+	}
 	if (!fw_ident_equal(&head.id, &f->w->id)) {
-		if (tell && f->q != NULL)
-			fw_search_refuse(f->q, FW_SYMBOLS_MISMATCH, path, &head.id,
-					 "its build id gives id %s, the module has id %s",
-					 head.id.text, f->w->id.text);
+		if (tell)
+			refuse_id(f, path, &head.id);
 		return false;
 	}
-	if (fw_elf_open_head(path, &elf, NULL) != FW_OK)
+	if (fw_elf_open_head(path, &elf, &err) != FW_OK) {
+		refuse_error(f, path, &err);
 		return false;
-	if (fw_ident_equal(fw_elf_debug_id(elf), &f->w->id)) {
-		if (fw_elf_has_code(elf))
-			done = keep(&f->set->elf, path);
-		else if (f->set->debug == NULL && (has_section(elf, ".debug_info") ||
-						   has_section(elf, ".symtab")))
-			keep(&f->set->debug, path);
 	}
+	if (fw_ident_equal(fw_elf_debug_id(elf), &f->w->id))
+		done = take_opened(f, path, elf);
+	else
+		refuse_id(f, path, fw_elf_debug_id(elf));
 	fw_elf_close(elf);
 	return done;
 }
@@ -456,6 +508,15 @@ static uint64_t compiled_bytes(const struct fw_elf *elf)
 	return sum < UINT64_MAX / 2 ? sum : UINT64_MAX / 2;
 }
 
+/** The first file that is not whole, in words. */
+static void note_damage(struct fw_elf_set *set, const struct fw_elf *elf, const char *kind)
+{
+	if (set->damage[0] != '\0' || elf->beyond == 0)
+		return;
+	snprintf(set->damage, sizeof(set->damage), "%s is cut short or damaged: its headers name "
+		 "%" PRIu64 " bytes, it has %" PRIu64, kind, elf->needs, elf->bytes.size);
+}
+
 bool fw_elf_find_debug(const struct fw_elf_places *places, struct fw_elf_set *ret)
 {
 	struct fw_elf *elf = NULL, *debug = NULL;
@@ -476,10 +537,13 @@ bool fw_elf_find_debug(const struct fw_elf_places *places, struct fw_elf_set *re
 		find_alt(places, elf, ret->elf, ret);
 	}
 	ret->compiled_bytes = elf ? compiled_bytes(elf) : 0;
+	if (elf != NULL)
+		note_damage(ret, elf, "the file");
 	if (ret->debug != NULL && fw_elf_open_head(ret->debug, &debug, NULL) == FW_OK) {
 		if (ret->alt == NULL)
 			find_alt(places, debug, ret->debug, ret);
 		ret->compiled_bytes += compiled_bytes(debug);
+		note_damage(ret, debug, "its debug file");
 	}
 	fw_elf_close(debug);
 	fw_elf_close(elf);

@@ -20,6 +20,7 @@ struct fw_elf_set {
 	char *elf, *debug, *alt;
 	struct fw_cache_key key;	// of all of them together
 	uint64_t compiled_bytes;	// what compiling them reads, unpacked, weighed by its cost
+	char damage[160];		// what a file lacks that its headers say it has; "": nothing
 	bool raw_names;			// their names are not to be demangled: another key
 };
 

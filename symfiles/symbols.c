@@ -521,6 +521,8 @@ static const struct fw_symbol_file *load_elf(struct fw_symbols *s, struct entry 
 	if (!fw_search_cpu_fits(&e->search, r.path, r.image->cpu))
 		return NULL;
 	e->from_elf = true;
+	if (r.message[0] == '\0')
+		strcpy(r.message, e->files.damage);
 	return new_record(s, &r);
 }
 

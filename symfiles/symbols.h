@@ -55,7 +55,8 @@ struct fw_symbol_file {
 	const struct fw_elf *rules_elf, *rules_debug;
 	const char *path;		// file used or rejected; NULL: none
 	bool from_cache;
-	char message[256];		// cause for MISMATCH and CORRUPT, else ""
+	char message[256];		// cause for MISMATCH and CORRUPT; of LOADED what the files
+					// lack; else ""
 	struct fw_ident found_id;	// MISMATCH: the id that was found
 };
 

@@ -170,6 +170,22 @@ static const struct {
 	  FW_SYMBOLS_MISMATCH,
 	  "its build id gives id 03020100050407060809" "0A0B0C0D0E0F0, the module has id " },
 	{ "mv a.out q && truncate -s 70 q", ".", "none", "/bin/a.out", FW_SYMBOLS_MISSING, "" },
+	// a file at the module's place that cannot be it is named with its reason
+	{ "echo text > a.out", ".", "none", "/bin/a.out", FW_SYMBOLS_CORRUPT, "not an ELF file" },
+	{ "truncate -s 60 a.out", ".", "none", "/bin/a.out", FW_SYMBOLS_CORRUPT,
+	  "offset 0x0: broken ELF header" },
+	{ "truncate -s 100 a.out", ".", "none", "/bin/a.out", FW_SYMBOLS_CORRUPT,
+	  "it has no build id and no code that one could be made of" },
+	{ "mkdir -p r/bin && truncate -s 100 a.out && mv a.out r/bin", "", "r", "/bin/a.out",
+	  FW_SYMBOLS_CORRUPT, "it has no build id and no code that one could be made of" },
+	{ "printf '\\1\\0' | dd of=a.out bs=1 seek=16 conv=notrunc 2>/dev/null", ".", "none",
+	  "/bin/a.out", FW_SYMBOLS_CORRUPT, "an ELF file, but neither a program nor a library" },
+	// one with the module's id too, whatever its name
+	{ KEEP "q && strip -g -R .symtab q && strip q && rm a.out", ".", "none", "/bin/a.out",
+	  FW_SYMBOLS_CORRUPT, "it has the module's id, but neither code nor debug information nor "
+	  "symbols" },
+	{ "mv a.out q && printf '\\7' | dd of=q bs=1 seek=6 conv=notrunc 2>/dev/null", ".",
+	  "none", "/bin/a.out", FW_SYMBOLS_CORRUPT, "offset 0x0: broken ELF header" },
 };
 
 START_TEST(other_files_are_not_taken)
@@ -182,8 +198,58 @@ START_TEST(other_files_are_not_taken)
 					     refused[_i].recorded, &a);
 	ck_assert_int_eq(r->status, refused[_i].status);
 	snprintf(want, sizeof(want), "%s%s", refused[_i].message,
-		 refused[_i].message[0] ? a.id.text : "");
+		 refused[_i].status == FW_SYMBOLS_MISMATCH ? a.id.text : "");
 	ck_assert_str_eq(r->message, want);
+	done(&f, &a);
+}
+END_TEST
+
+static const struct {
+	const char *script, *kind;
+	unsigned debug;			// the damaged one is the debug file
+} cut[] = {
+	{ "truncate -s -1 a.out", "the file", 0 },
+	{ "truncate -s 5000 a.out", "the file", 0 },
+	{ KEEP "a.dbg && " STRIP " && truncate -s -1 a.dbg", "its debug file", 1 },
+};
+
+START_TEST(a_file_that_was_cut_says_so)
+{
+	struct folder f;
+	struct asked a;
+	char want[256], command[4096];
+	unsigned long long has = 0, needs = 0;
+	build(&f, cut[_i].script);
+	// the section headers stand last in what ld and objcopy write
+	snprintf(command, sizeof(command), "cd '%s' && cp whole w && { [ %u = 0 ] || objcopy "
+		 "--only-keep-debug w; } && stat -c %%s w %s", folder_path(&f, "."),
+		 cut[_i].debug, cut[_i].debug ? "a.dbg" : "a.out");
+	FILE *p = popen(command, "r");
+	ck_assert_int_eq(fscanf(p, "%llu %llu", &needs, &has), 2);
+	pclose(p);
+	remove(folder_path(&f, "w"));
+	const struct fw_symbol_file *r = ask(&f, ".", "none", "/bin/a.out", &a);
+	ck_assert_int_eq(r->status, FW_SYMBOLS_LOADED);
+	snprintf(want, sizeof(want), "%s is cut short or damaged: its headers name %llu bytes, it "
+		 "has %llu", cut[_i].kind, needs, has);
+	ck_assert_str_eq(r->message, want);
+	ck_assert_uint_ge(r->image->diag.count[FW_DIAG_MALFORMED], 1);
+	done(&f, &a);
+}
+END_TEST
+
+START_TEST(a_section_that_does_not_unpack_is_counted)
+{
+	struct folder f;
+	struct asked a;
+	build(&f, "objcopy --compress-debug-sections=zlib a.out && off=$(readelf -SW a.out | "
+	      "sed -n 's/.*\\.debug_info *PROGBITS *[0-9a-f]* *\\([0-9a-f]*\\).*/\\1/p') && "
+	      "printf '\\377\\377\\377' | dd of=a.out bs=1 seek=$((0x$off + 40)) conv=notrunc "
+	      "2>/dev/null");
+	const struct fw_symbol_file *r = ask(&f, ".", "none", "/bin/a.out", &a);
+	ck_assert_int_eq(r->status, FW_SYMBOLS_LOADED);
+	ck_assert_uint_eq(r->image->diag.count[FW_DIAG_MALFORMED], 1);
+	ck_assert(!has_lines(r->image));
 	done(&f, &a);
 }
 END_TEST
@@ -242,6 +308,8 @@ Suite *elf_search_suite(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, files_are_found, 0, sizeof(found) / sizeof(*found));
 	tcase_add_loop_test(tc, other_files_are_not_taken, 0, sizeof(refused) / sizeof(*refused));
+	tcase_add_loop_test(tc, a_file_that_was_cut_says_so, 0, sizeof(cut) / sizeof(*cut));
+	tcase_add_test(tc, a_section_that_does_not_unpack_is_counted);
 	tcase_add_loop_test(tc, the_first_path_wins, 0, sizeof(orders) / sizeof(*orders));
 	suite_add_tcase(s, tc);
 	return s;
