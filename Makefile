@@ -108,6 +108,7 @@ check-all: all $(O)/tests/unit $(O)/tests/regress $(O)/tests/tools/print_rows $(
 	-@$(TEST_ENV) python3 tests/truth.py > $(TAP)/truth.tap; echo "exit $$?" >> $(TAP)/truth.tap
 	-@$(TEST_ENV) python3 tests/same_answer.py > $(TAP)/same.tap; echo "exit $$?" >> $(TAP)/same.tap
 	-@$(TEST_ENV) python3 tests/sweep.py --check > $(TAP)/sweep.tap; echo "exit $$?" >> $(TAP)/sweep.tap
+	-@$(TEST_ENV) python3 tests/sweep_elf.py --check > $(TAP)/sweep_elf.tap; echo "exit $$?" >> $(TAP)/sweep_elf.tap
 	-@$(TEST_ENV) python3 tests/oracle_cfi.py $(O)/tests/tools/print_rows $(SYSTEM_LIBS) > $(TAP)/oracle.tap; echo "exit $$?" >> $(TAP)/oracle.tap
 	-@$(TEST_ENV) python3 tests/oracle_names.py $(O)/framewalk > $(TAP)/names.tap; echo "exit $$?" >> $(TAP)/names.tap
 	-@$(TEST_ENV) python3 tests/samples_right.py --check $(O)/framewalk > $(TAP)/samples.tap; echo "exit $$?" >> $(TAP)/samples.tap
@@ -205,8 +206,16 @@ asan: ## unit tests and fuzz corpora under ASan+UBSan
 tsan: ## unit tests of threads under TSan
 	@$(MAKE) --no-print-directory O=build-tsan SAN=thread CFLAGS='-O1 -g' build-tsan/framewalk build-tsan/tests/unit
 	$(subst $(abspath $(O)),$(abspath build-tsan),$(TEST_ENV)) CK_FORK=no build-tsan/tests/unit
-sweep: all ## mutants, prefixes and flips of dumps and symbol files through the program: COUNT=10000 SEED=1
+comma := ,
+SWEPT := $(subst $(comma), ,$(or $(KIND),dump elf core))
+sweep: all ## mutants through the program: KIND=dump (and .sym, prefixes, flips), KIND=elf,core; COUNT=10000 SEED=1 FRAMEWALK=build-asan/framewalk
+ifneq ($(filter dump,$(SWEPT)),)
 	$(TEST_ENV) python3 tests/sweep.py --count $(or $(COUNT),10000) --seed $(or $(SEED),1) --prefixes --flips --images
+endif
+ifneq ($(filter elf core,$(SWEPT)),)
+	$(TEST_ENV) $(if $(FRAMEWALK),FRAMEWALK='$(abspath $(FRAMEWALK))') python3 tests/sweep_elf.py \
+		--count $(or $(COUNT),2500) --seed $(or $(SEED),1) $(patsubst %,--kind %,$(filter elf core,$(SWEPT)))
+endif
 check-consumers: $(O)/tests/tools/print_profile $(O)/tests/tools/print_chains ## formats of samples by what reads them: needs npm, chromium, protoc, go where there
 	$(TEST_ENV) sh tests/consumers/run $(O)/tests/tools $(O)/consumers
 bench: all $(O)/tests/bench/bench_cfi ## instructions and memory of the main jobs, against their bars

@@ -812,8 +812,15 @@ def main():
 
 SHM = "/dev/shm"
 SCRATCH = tempfile.mkdtemp(prefix="framewalk-sweep-", dir=SHM if os.access(SHM, os.W_OK) else None)
-try:
-    STATUS = main()
-finally:
-    shutil.rmtree(SCRATCH, ignore_errors=True)
-sys.exit(STATUS)
+
+
+def finish(work):
+    try:
+        status = work()
+    finally:
+        shutil.rmtree(SCRATCH, ignore_errors=True)
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    finish(main)
