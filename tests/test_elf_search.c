@@ -178,8 +178,8 @@ static const struct {
 	  "it has no build id and no code that one could be made of" },
 	{ "mkdir -p r/bin && truncate -s 100 a.out && mv a.out r/bin", "", "r", "/bin/a.out",
 	  FW_SYMBOLS_CORRUPT, "it has no build id and no code that one could be made of" },
-	{ "printf '\\1\\0' | dd of=a.out bs=1 seek=16 conv=notrunc 2>/dev/null", ".", "none",
-	  "/bin/a.out", FW_SYMBOLS_CORRUPT, "an ELF file, but neither a program nor a library" },
+	{ "printf '\\4\\0' | dd of=a.out bs=1 seek=16 conv=notrunc 2>/dev/null", ".", "none",
+	  "/bin/a.out", FW_SYMBOLS_CORRUPT, "an ELF file, but no program, library or object" },
 	// one with the module's id too, whatever its name
 	{ KEEP "q && strip -g -R .symtab q && strip q && rm a.out", ".", "none", "/bin/a.out",
 	  FW_SYMBOLS_CORRUPT, "it has the module's id, but neither code nor debug information nor "
