@@ -278,7 +278,7 @@ static const struct {
 } header_cases[] = {
 	{ set_magic, FW_MALFORMED, "not an image" },
 	{ set_other_order, FW_UNSUPPORTED, "image of the other byte order" },
-	{ set_format, FW_UNSUPPORTED, "image format 77, not 2" },
+	{ set_format, FW_UNSUPPORTED, "image format 77, not 3" },
 	{ set_hash_offset, FW_MALFORMED, "chunk hashes do not fit" },
 	{ set_hash_offset_0, FW_MALFORMED, "chunk hashes do not fit" },
 	{ set_sections, FW_MALFORMED, "bad field" },

@@ -29,6 +29,9 @@ void fw_builder_destroy(struct fw_builder *b)
 	fw_vec_deinit(&b->files);
 	fw_vec_deinit(&b->origins);
 	fw_vec_deinit(&b->publics);
+	fw_vec_deinit(&b->places);
+	fw_vec_deinit(&b->origin_decls);
+	fw_vec_deinit(&b->decls);
 	fw_cfi_builder_deinit(&b->cfi);
 	fw_program_set_deinit(&b->programs);
 	fw_vec_deinit(&b->win_records);
@@ -195,6 +198,8 @@ static enum fw_code close_sections(struct fw_builder *b)
 	for (unsigned i = 0; i < 2 && code == FW_OK; i++)
 		code = sort_unique(data[i], numbered[i], sizeof(struct fw_numbered));
 	if (code == FW_OK)
+		code = sort_unique(b->decls.data, &b->decls.count, sizeof(*b->decls.data));
+	if (code == FW_OK)
 		code = close_publics(b);
 	if (code == FW_OK)
 		code = fw_cfi_finish(&b->cfi);
@@ -227,6 +232,9 @@ static bool view_sections(struct fw_builder *b, struct fw_image *image)
 	VIEW(image, FW_SEC_FILES, &b->files);
 	VIEW(image, FW_SEC_ORIGINS, &b->origins);
 	VIEW(image, FW_SEC_PUBLICS, &b->publics);
+	VIEW(image, FW_SEC_PLACES, &b->places);
+	VIEW(image, FW_SEC_ORIGIN_DECLS, &b->origin_decls);
+	VIEW(image, FW_SEC_DECLS, &b->decls);
 	VIEW(image, FW_SEC_CFI_DIR, &b->cfi.dir);
 	VIEW(image, FW_SEC_CFI_PAGES, &b->cfi.pages);
 	VIEW(image, FW_SEC_CFI_ROW_FIRST, &b->cfi.row_first);

@@ -25,6 +25,9 @@ struct fw_builder {
 	FW_VEC(struct fw_inline) inlines;
 	FW_VEC(struct fw_numbered) files, origins;
 	FW_VEC(struct fw_public) publics;
+	FW_VEC(struct fw_line_place) places;		// details: empty, or one each
+	FW_VEC(struct fw_decl) origin_decls;
+	FW_VEC(struct fw_func_decl) decls;	// any order; the first of an entry counts
 	struct fw_cfi_builder cfi;
 	struct fw_program_set programs;
 	FW_VEC(struct fw_stack_win) win_records;

@@ -36,6 +36,9 @@ enum fw_section {
 	FW_SEC_FILES,		// struct fw_numbered[], by number
 	FW_SEC_ORIGINS,		// struct fw_numbered[], by number
 	FW_SEC_PUBLICS,		// struct fw_public[], by start
+	FW_SEC_PLACES,		// struct fw_line_place[], one a number in FILES; none without details
+	FW_SEC_ORIGIN_DECLS,	// struct fw_decl[], one a number in ORIGINS; none without details
+	FW_SEC_DECLS,		// struct fw_func_decl[], by entry; none without details
 	FW_SEC_CFI_DIR, FW_SEC_CFI_PAGES, FW_SEC_CFI_ROW_FIRST, FW_SEC_CFI_RULES,
 	FW_SEC_CFI_HOT,		// struct fw_cfi_hot[], one a row
 	FW_SEC_PROGRAM_OPS, FW_SEC_PROGRAMS,
@@ -78,6 +81,24 @@ struct fw_numbered { uint32_t number, string; };
 /** end: where it stops naming (next symbol, end of its CFI INIT or STACK WIN). */
 struct fw_public { uint32_t start, end, name, params_size; };
 
+/*
+ * Details, which only symbolizer protocols ask for: columns, discriminators, where a
+ * function is declared. An image that has them gives each (file, column,
+ * discriminator) a number in FILES of its own, and each inlined call's function and
+ * start one in ORIGINS, both from 0 on without gaps.
+ */
+struct fw_line_place { uint32_t column, discriminator; };
+
+struct fw_decl {
+	uint32_t name;			// string id, unqualified; FW_NO_INDEX: none
+	uint32_t file, line;		// string id of the file; FW_NO_INDEX: not known
+	uint32_t start;			// offset that its DIE states; FW_NO_INDEX: none
+};
+
+struct fw_func_decl { uint32_t entry; struct fw_decl decl; };
+
+static_assert(sizeof(struct fw_line_place) == 8, "an image section");
+static_assert(sizeof(struct fw_func_decl) == 20, "an image section");
 static_assert(sizeof(struct fw_func) == 36, "an image section");
 static_assert(sizeof(struct fw_line) == 12, "an image section");
 static_assert(sizeof(struct fw_inline) == 24, "an image section");
@@ -130,7 +151,7 @@ struct fw_image {
 };
 
 enum {
-	FW_IMAGE_FORMAT = 2,		// of the block: another number is another cache folder
+	FW_IMAGE_FORMAT = 3,		// of the block: another number is another cache folder
 	FW_CHUNK_SHIFT = 12,
 };
 
@@ -191,6 +212,13 @@ static inline uint32_t fw_image_count(const struct fw_image *image, enum fw_sect
 struct fw_str fw_image_string(const struct fw_image *image, uint32_t id);
 /** Name of a FILE or INLINE_ORIGIN number; {NULL, 0} when undefined. */
 struct fw_str fw_image_numbered(const struct fw_image *image, enum fw_section s, uint32_t number);
+
+/** Details of a number in FILES; NULL: none. */
+const struct fw_line_place *fw_image_place(const struct fw_image *image, uint32_t file);
+/** Details of a number in ORIGINS; NULL: none. */
+const struct fw_decl *fw_image_origin_decl(const struct fw_image *image, uint32_t origin);
+/** Details of the function or symbol that begins at @p entry; NULL: none. */
+const struct fw_decl *fw_image_decl(const struct fw_image *image, uint32_t entry);
 
 /** Row id and rules in force at @p offset (verified); NULL when none. */
 const struct fw_rule *fw_image_cfi(const struct fw_image *image, uint32_t offset,

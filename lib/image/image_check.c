@@ -152,6 +152,35 @@ static enum fw_code check_names(const struct fw_image *image, struct fw_error *e
 	return FW_OK;
 }
 
+static bool string_or_none(const struct fw_image *image, uint32_t id)
+{
+	return id == FW_NO_INDEX || id < num_strings(image);
+}
+
+static bool decl_ok(const struct fw_image *image, const struct fw_decl *d)
+{
+	return string_or_none(image, d->name) && string_or_none(image, d->file);
+}
+
+static enum fw_code check_details(const struct fw_image *image, struct fw_error *err)
+{
+	uint32_t places = COUNT(image, FW_SEC_PLACES, struct fw_line_place);
+	uint32_t origins = COUNT(image, FW_SEC_ORIGIN_DECLS, struct fw_decl);
+	uint32_t n = COUNT(image, FW_SEC_DECLS, struct fw_func_decl);
+	const struct fw_decl *o = image->section[FW_SEC_ORIGIN_DECLS];
+	const struct fw_func_decl *d = image->section[FW_SEC_DECLS];
+	if ((places && places != COUNT(image, FW_SEC_FILES, struct fw_numbered)) ||
+	    (origins && origins != COUNT(image, FW_SEC_ORIGINS, struct fw_numbered)))
+		return fw_fail(err, FW_MALFORMED, NULL, "details differ in number");
+	for (uint32_t i = 0; i < origins; i++)
+		if (!decl_ok(image, &o[i]))
+			return fw_fail(err, FW_MALFORMED, NULL, "origin's declaration %u is bad", i);
+	for (uint32_t i = 0; i < n; i++)
+		if (!decl_ok(image, &d[i].decl) || (i && d[i].entry <= d[i - 1].entry))
+			return fw_fail(err, FW_MALFORMED, NULL, "declaration %u is bad", i);
+	return FW_OK;
+}
+
 static enum fw_code check_hot(const struct fw_image *image, struct fw_error *err)
 {
 	const struct fw_cfi_table *t = &image->cfi;
@@ -224,6 +253,8 @@ enum fw_code fw_image_check(const struct fw_image *image, struct fw_error *err)
 		code = check_funcs(image, err);
 	if (code == FW_OK)
 		code = check_names(image, err);
+	if (code == FW_OK)
+		code = check_details(image, err);
 	if (code == FW_OK)
 		code = fw_cfi_check(&image->cfi, err);
 	if (code == FW_OK)

@@ -74,6 +74,25 @@ struct fw_str fw_image_numbered(const struct fw_image *image, enum fw_section s,
 	return (struct fw_str){ NULL, 0 };
 }
 
+const struct fw_line_place *fw_image_place(const struct fw_image *image, uint32_t file)
+{
+	return element(image, FW_SEC_PLACES, file, sizeof(struct fw_line_place));
+}
+
+const struct fw_decl *fw_image_origin_decl(const struct fw_image *image, uint32_t origin)
+{
+	return element(image, FW_SEC_ORIGIN_DECLS, origin, sizeof(struct fw_decl));
+}
+
+const struct fw_decl *fw_image_decl(const struct fw_image *image, uint32_t entry)
+{
+	const struct fw_func_decl *d;
+	uint64_t n = count_upto(image, image->section[FW_SEC_DECLS],
+				image->section_bytes[FW_SEC_DECLS] / sizeof(*d), sizeof(*d), entry);
+	d = n ? element(image, FW_SEC_DECLS, n - 1, sizeof(*d)) : NULL;
+	return d && d->entry == entry ? &d->decl : NULL;
+}
+
 static bool touch_program(const struct fw_image *image, uint32_t index)
 {
 	const struct fw_program *p = element(image, FW_SEC_PROGRAMS, index, sizeof(*p));
