@@ -97,6 +97,7 @@ static enum fw_code open_files(struct fw_dw_loader *l)
 	l->main.alt = &l->alt;
 	if (files->alt)
 		fw_dw_file_init(&l->alt, files->alt, false);
+	l->main.details = l->alt.details = files->details;
 	enum fw_code code = fw_dw_list_units(&l->main, 0, UINT64_MAX, &bad);
 	if (code == FW_OK)
 		code = fw_dw_list_units(&l->alt, 0, UINT64_MAX, &bad);
@@ -112,6 +113,7 @@ enum fw_code fw_dw_open(struct fw_dw_loader *l, const struct fw_elf_files *files
 	l->files = files;
 	l->b = b;
 	l->no_name = FW_NO_STRING;
+	fw_dw_details_init(&l->details);
 	l->text = fw_alloc_should_fail() ? NULL : malloc(FW_MAX_DEMANGLED);
 	return l->text ? open_files(l) : FW_NO_MEMORY;
 }
@@ -133,6 +135,7 @@ void fw_dw_close(struct fw_dw_loader *l)
 	fw_vec_deinit(&l->owned);
 	fw_vec_deinit(&l->symbols.list);
 	fw_inline_lay_deinit(&l->lay);
+	fw_dw_details_deinit(&l->details);
 	free(l->text);
 }
 
@@ -145,6 +148,7 @@ void fw_dw_restart(struct fw_dw_loader *l)
 	fw_dw_memo_clear(&l->names);
 	fw_dw_memo_clear(&l->mangled);
 	l->file_of.count = l->origin_of.count = 0;
+	fw_dw_details_restart(&l->details);
 	l->no_name = FW_NO_STRING;
 	l->b = NULL;
 }

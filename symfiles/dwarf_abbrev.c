@@ -12,6 +12,17 @@ enum {
 	KEPT_TABLES = 64 << 20,		// bytes of tables kept for references between units
 };
 
+static uint8_t detail_of(uint64_t name)
+{
+	switch (name) {
+	case DW_AT_call_column: return FW_DW_CALL_COLUMN;
+	case DW_AT_GNU_discriminator: return FW_DW_DISCRIMINATOR;
+	case DW_AT_decl_file: return FW_DW_DECL_FILE;
+	case DW_AT_decl_line: return FW_DW_DECL_LINE;
+	}
+	return FW_DW_NONE;
+}
+
 static uint8_t attr_of(uint64_t name)
 {
 	switch (name) {
@@ -109,6 +120,8 @@ static bool read_specs(struct fw_dw_abbrevs *t, struct fw_dw_abbrev *a, struct f
 	for (;;) {
 		uint64_t name = fw_dw_uleb(c), form = fw_dw_uleb(c);
 		struct fw_dw_op op = { .form = form_of(form), .attr = attr_of(name) };
+		if (t->details && op.attr == FW_DW_NONE)
+			op.attr = detail_of(name);
 		if (c->bad)
 			return false;
 		if (name == 0 && form == 0)
@@ -303,6 +316,7 @@ static struct fw_dw_abbrevs *read_table(struct fw_dw_file *f, const struct fw_dw
 	t->address_size = u->address_size;
 	t->offset_size = u->offset_size;
 	t->old_refs = u->version <= 2;
+	t->details = f->details;
 	if (!parse(t, &c, only)) {
 		t->list.count = t->sorted.count = 0;
 		t->dense = 0;

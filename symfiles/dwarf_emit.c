@@ -60,7 +60,9 @@ static enum fw_code emit_lines(struct fw_dw_loader *l, struct fw_func *f)
 		if (r->file == FW_NO_INDEX) {
 			row_file = number = FW_NO_INDEX;
 		} else if (r->file != row_file) {
-			enum fw_code code = fw_dw_file_number(l, r->file, &number);
+			enum fw_code code = l->files->details ?
+				fw_dw_row_number(l, r->file, &number) :
+				fw_dw_file_number(l, r->file, &number);
 			if (code)
 				return code;
 			row_file = r->file;
@@ -94,6 +96,8 @@ static enum fw_code prepare_call(struct fw_dw_loader *l, const struct fw_dw_call
 		code = fw_dw_name(l, call->origin_unit, call->origin, &name);
 	if (code == FW_OK && name == FW_NO_STRING)
 		code = fw_dw_name(l, l->unit, call->die, &name);
+	if (code == FW_OK && l->files->details)
+		return fw_dw_detail_call(l, call, name, ret);
 	if (code == FW_OK && name != FW_NO_STRING)
 		code = fw_dw_number(l, true, name, &ret->origin);
 	if (code == FW_OK && call->call_file != UINT64_MAX)
@@ -258,6 +262,8 @@ enum fw_code fw_dw_emit(struct fw_dw_loader *l, struct fw_dw_unit *u)
 						     &l->no_name);
 			name = l->no_name;
 		}
+		if (code == FW_OK && l->files->details)
+			code = fw_dw_detail_func(l, u, f);
 		if (code)
 			break;
 		code = f->num_ranges == 1 ? emit_simple(l, f, name) : emit_scattered(l, f, name);

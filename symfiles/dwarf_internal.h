@@ -92,6 +92,8 @@ enum fw_dw_attr {
 	FW_DW_AT_RANGES, FW_DW_ORIGIN, FW_DW_SPEC, FW_DW_CALL_FILE, FW_DW_CALL_LINE,
 	FW_DW_DECL, FW_DW_STMT_LIST, FW_DW_COMP_DIR, FW_DW_STR_BASE, FW_DW_ADDR_BASE,
 	FW_DW_LISTS_BASE, FW_DW_RANGES_BASE, FW_DW_DWO_NAME, FW_DW_DWO_ID, FW_DW_LANGUAGE,
+	// read only for details
+	FW_DW_CALL_COLUMN, FW_DW_DISCRIMINATOR, FW_DW_DECL_FILE, FW_DW_DECL_LINE,
 	FW_DW_ATTRS
 };
 
@@ -124,6 +126,7 @@ struct fw_dw_abbrev {
 struct fw_dw_abbrevs {
 	uint64_t offset;
 	uint8_t address_size, offset_size, old_refs;	// what sizes depend on
+	bool details;
 	FW_VEC(struct fw_dw_op) ops;
 	FW_VEC(struct fw_dw_abbrev) list;
 	FW_VEC(uint64_t) codes;		// of list
@@ -164,6 +167,7 @@ struct fw_dw_file {
 	struct fw_dw_file *alt;			// dwz's, or NULL
 	uint64_t abbrev_left, list_left, line_left;	// budgets
 	bool split;
+	bool details;
 };
 
 struct fw_dw_die {
@@ -252,9 +256,14 @@ struct fw_dw_loader;
 FW_MUST_CHECK enum fw_code fw_dw_ranges_of(struct fw_dw_loader *l, const struct fw_dw_die *die);
 
 // --- dwarf_line.c ---------------------------------------------------------------
-struct fw_dw_row { uint32_t addr, line, file; };	// file FW_NO_INDEX: end of a sequence
+// file FW_NO_INDEX: end of a sequence; with details fw_dw_row_place()'s number
+struct fw_dw_row { uint32_t addr, line, file; };
 
-struct fw_dw_line_file { struct fw_str name; uint64_t dir; uint32_t number; };
+struct fw_dw_line_file {
+	struct fw_str name;
+	uint64_t dir;
+	uint32_t number;		// with details its string's id; FW_NO_INDEX: not yet
+};
 
 struct fw_dw_lines {
 	uint16_t version;
@@ -305,7 +314,10 @@ FW_MUST_CHECK enum fw_code fw_dw_finish_rows(struct fw_dw_rows *r);
 
 /** The unit's line program, if any, into l->lines. */
 FW_MUST_CHECK enum fw_code fw_dw_read_lines(struct fw_dw_loader *l, const struct fw_dw_unit *u);
-/** FILES number of a file of the unit's table; FW_NO_INDEX: there is none. */
+/**
+ * FILES number, with details the string id, of a file of the unit's table; FW_NO_INDEX:
+ * there is none.
+ */
 FW_MUST_CHECK enum fw_code fw_dw_file_number(struct fw_dw_loader *l, uint64_t file,
 					     uint32_t *ret);
 void fw_dw_lines_deinit(struct fw_dw_lines *lines);
@@ -353,6 +365,13 @@ struct fw_dw_symbols {
 	FW_VEC(struct fw_dw_symbol) list;
 };
 
+/** Numbers of what is told apart; ids are the numbers. */
+struct fw_dw_details {
+	struct fw_intern rows;		// of the unit at hand: file, column, discriminator
+	struct fw_intern places;	// the image's FILES
+	struct fw_intern origins;	// and ORIGINS
+};
+
 struct fw_dw_loader {
 	const struct fw_elf_files *files;
 	struct fw_builder *b;
@@ -378,6 +397,7 @@ struct fw_dw_loader {
 	struct fw_dw_symbols symbols;
 	uint32_t no_name;		// string of functions without one; FW_NO_STRING: not yet
 	char *text;			// FW_MAX_DEMANGLED bytes to compose names in
+	struct fw_dw_details details;	// used when files->details
 };
 
 static inline void fw_dw_bad(struct fw_dw_loader *l, enum fw_diag_kind kind)
@@ -436,6 +456,29 @@ FW_MUST_CHECK enum fw_code fw_dw_emit(struct fw_dw_loader *l, struct fw_dw_unit 
 /** FILES or ORIGINS number of a string. */
 FW_MUST_CHECK enum fw_code fw_dw_number(struct fw_dw_loader *l, bool origin, uint32_t string,
 					uint32_t *ret);
+
+// --- dwarf_detail.c -------------------------------------------------------------
+void fw_dw_details_init(struct fw_dw_details *d);
+void fw_dw_details_deinit(struct fw_dw_details *d);
+void fw_dw_details_restart(struct fw_dw_details *d);
+void fw_dw_details_new_unit(struct fw_dw_details *d);
+/** What a row has for its file. False: no memory. */
+bool fw_dw_row_place(struct fw_dw_loader *l, uint64_t file, uint64_t column,
+		     uint64_t discriminator, uint64_t *ret);
+/** FILES number of such a row's file. */
+FW_MUST_CHECK enum fw_code fw_dw_row_number(struct fw_dw_loader *l, uint32_t row_file,
+					    uint32_t *ret);
+/** FILES number of a file of the unit's table with column and discriminator. */
+FW_MUST_CHECK enum fw_code fw_dw_place_number(struct fw_dw_loader *l, uint64_t file,
+					      uint64_t column, uint64_t discriminator,
+					      uint32_t *ret);
+/** Where a function is declared, for each of its ranges. */
+FW_MUST_CHECK enum fw_code fw_dw_detail_func(struct fw_dw_loader *l, struct fw_dw_unit *u,
+					     const struct fw_dw_func *f);
+/** Numbers of a call's file and of its function, whose name is @p name. */
+FW_MUST_CHECK enum fw_code fw_dw_detail_call(struct fw_dw_loader *l,
+					     const struct fw_dw_call *call, uint32_t name,
+					     struct fw_inline *ret);
 
 // --- dwarf.c --------------------------------------------------------------------
 /** Sections and units of the files into a zeroed loader. */

@@ -14,7 +14,7 @@ struct program {
 	int8_t line_base;
 	uint8_t lengths[256];		// operands of standard opcodes
 	// the machine's registers
-	uint64_t address, line, file, op_index;
+	uint64_t address, line, file, op_index, column, discriminator;
 	struct fw_dw_rows rows;
 	struct { uint8_t advance; int16_t line; } special[256];
 };
@@ -178,6 +178,7 @@ static void reset(struct program *p)
 {
 	p->address = p->op_index = 0;
 	p->line = p->file = 1;
+	p->column = p->discriminator = 0;
 }
 
 static void advance(struct program *p, uint64_t operations)
@@ -189,6 +190,17 @@ static void advance(struct program *p, uint64_t operations)
 	uint64_t ops = p->op_index + operations;
 	p->address += p->min_length * (ops / p->max_ops);
 	p->op_index = ops % p->max_ops;
+}
+
+static bool push_row(struct program *p)
+{
+	uint64_t file = p->file;
+	if (FW_UNLIKELY(p->l->files->details)) {
+		if (!fw_dw_row_place(p->l, p->file, p->column, p->discriminator, &file))
+			return false;
+		p->discriminator = 0;
+	}
+	return fw_dw_push_row(&p->rows, p->address, p->line, file);
 }
 
 static void set_address(struct program *p, uint64_t size)
@@ -232,7 +244,12 @@ static bool extended(struct program *p)
 			ok = push_file(p->out, name, dir);
 		break;
 	}
-	default:		// set_discriminator and what vendors add
+	case DW_LNE_set_discriminator: {
+		struct fw_dw_cursor d = { c->p, next, c->swap, false };
+		p->discriminator = fw_dw_uleb(&d);
+		break;
+	}
+	default:		// what vendors add
 		break;
 	}
 	if (!c->bad)
@@ -246,7 +263,7 @@ static bool standard(struct program *p, uint8_t op)
 	struct fw_dw_cursor *c = &p->c;
 	switch (op) {
 	case DW_LNS_copy:
-		return fw_dw_push_row(&p->rows, p->address, p->line, p->file);
+		return push_row(p);
 	case DW_LNS_advance_pc:
 		advance(p, fw_dw_uleb(c));
 		return true;
@@ -255,6 +272,9 @@ static bool standard(struct program *p, uint8_t op)
 		return true;
 	case DW_LNS_set_file:
 		p->file = fw_dw_uleb(c);
+		return true;
+	case DW_LNS_set_column:
+		p->column = fw_dw_uleb(c);
 		return true;
 	case DW_LNS_const_add_pc:
 		advance(p, (255u - p->opcode_base) / p->line_range);
@@ -267,7 +287,7 @@ static bool standard(struct program *p, uint8_t op)
 	case DW_LNS_set_epilogue_begin:
 		return true;
 	}
-	for (unsigned i = 0; i < p->lengths[op]; i++)	// set_column, set_isa, later ones
+	for (unsigned i = 0; i < p->lengths[op]; i++)	// set_isa, later ones
 		fw_dw_uleb(c);
 	return true;
 }
@@ -288,7 +308,7 @@ static enum fw_code run(struct program *p)
 		if (op >= p->opcode_base) {
 			advance(p, p->special[op].advance);
 			p->line = (uint32_t)((uint32_t)p->line + (uint32_t)p->special[op].line);
-			ok = fw_dw_push_row(&p->rows, p->address, p->line, p->file);
+			ok = push_row(p);
 		} else if (op) {
 			ok = standard(p, op);
 		} else {
@@ -399,6 +419,8 @@ enum fw_code fw_dw_read_lines(struct fw_dw_loader *l, const struct fw_dw_unit *u
 	out->dirs.count = out->files.count = out->rows.count = 0;
 	out->base_index = 1;
 	out->comp_dir = u->comp_dir;
+	if (l->files->details)
+		fw_dw_details_new_unit(&l->details);
 	if (!u->has_line)
 		return FW_OK;
 	struct fw_dw_cursor c = fw_dw_at(f, FW_DW_LINE, u->line_offset, UINT64_MAX);

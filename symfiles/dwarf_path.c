@@ -60,7 +60,9 @@ enum fw_code fw_dw_file_number(struct fw_dw_loader *l, uint64_t file, uint32_t *
 	}
 	l->text_left -= n;
 	enum fw_code code = fw_intern_add(&l->b->strings, l->text, n, &string);
-	if (code == FW_OK)
+	if (code == FW_OK && l->files->details)
+		f->number = string;
+	else if (code == FW_OK)
 		code = fw_dw_number(l, false, string, &f->number);
 	*ret = f->number;
 	return code;

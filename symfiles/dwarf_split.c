@@ -149,6 +149,7 @@ struct fw_dw_unit *fw_dw_split_unit(struct fw_dw_loader *l, struct fw_dw_unit *s
 	struct fw_elf *elf = files->open_dwo(files->context, skeleton->comp_dir,
 					     skeleton->dwo_name);
 	fw_dw_file_init(file, elf, true);
+	file->details = files->details;
 	struct fw_dw_unit *u = elf ? find_in_object(file, skeleton) : NULL;
 	if (u)
 		return u;
@@ -156,6 +157,7 @@ struct fw_dw_unit *fw_dw_split_unit(struct fw_dw_loader *l, struct fw_dw_unit *s
 		l->dwp_asked = true;
 		elf = files->open_dwo(files->context, none, none);
 		fw_dw_file_init(&l->dwp, elf, true);
+		l->dwp.details = files->details;
 	}
 	u = find_in_package(l, skeleton);
 	if (u) {

@@ -19,6 +19,7 @@ struct fw_elf_files {
 	struct fw_elf *(*open_dwo)(void *context, struct fw_str comp_dir, struct fw_str name);
 	void *context;
 	bool raw_names;			// linkage names as they stand, not demangled
+	bool details;			// and columns, discriminators, declarations
 	bool no_names;			// unwind rules only
 };
 

@@ -476,7 +476,8 @@ size_t fw_elf_set_root(const struct fw_elf_places *places, const struct fw_elf_s
 void fw_elf_set_key(struct fw_elf_set *set)
 {
 	const char *const paths[] = { set->elf, set->debug, set->alt };
-	uint64_t h = COMPILER_VERSION << 1 | set->raw_names;
+	uint64_t h = COMPILER_VERSION << 2 | (uint64_t)set->details << 1 |
+		     set->raw_names;
 	set->key.dev = set->key.ino = set->key.size = 0;
 	set->key.mtime_ns = set->key.ctime_ns = 0;
 	for (unsigned i = 0; i < 3; i++) {

@@ -22,6 +22,7 @@ struct fw_elf_set {
 	uint64_t compiled_bytes;	// what compiling them reads, unpacked, weighed by its cost
 	char damage[160];		// what a file lacks that its headers say it has; "": nothing
 	bool raw_names;			// their names are not to be demangled: another key
+	bool details;			// with columns and the like: another key
 };
 
 /**

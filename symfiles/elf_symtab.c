@@ -146,13 +146,14 @@ struct symbol {
 	uint32_t order;
 	uint8_t rank;		// of aliases the lowest is taken
 	bool plt;
-	struct fw_str name;
+	struct fw_str name, source;
 };
 
 struct collect {
 	const struct fw_elf_files *files;
 	struct fw_elf *elf;	// the file being read
 	uint64_t base;
+	struct fw_str source;	// of the local symbols that come
 	FW_VEC(struct symbol) symbols;
 	uint32_t out_of_range;
 };
@@ -214,6 +215,8 @@ static bool add(struct collect *c, const struct fw_elf_sym *s, uint64_t limit, s
 		.limit = (uint32_t)last, .order = (uint32_t)c->symbols.count,
 		.rank = rank_of(s), .plt = plt, .name = name,
 	};
+	if (s->bind == STB_LOCAL && !plt)
+		sym.source = c->source;
 	if (s->size == 0)
 		sym.end = 0;
 	return fw_vec_push(&c->symbols, sym);
@@ -225,7 +228,10 @@ static bool take_table(struct collect *c, uint32_t type)
 	struct fw_elf_sym s;
 	if (!fw_elf_symtab(c->elf, type, &t))
 		return true;
+	c->source = (struct fw_str){ NULL, 0 };
 	for (uint64_t i = 1; fw_elf_sym(&t, i, &s); i++) {
+		if (s.type == STT_FILE)
+			c->source = fw_elf_sym_name(&t, s.name);
 		if (s.section == SHN_UNDEF || s.section == SHN_ABS ||
 		    (s.type != STT_FUNC && s.type != STT_GNU_IFUNC && s.type != STT_NOTYPE))
 			continue;
@@ -293,7 +299,7 @@ static bool settle(struct collect *c, struct fw_elf_labels *ret)
 		if (alias || label)
 			continue;
 		struct fw_elf_label e = { .start = s->start, .end = s->end ? s->end : s->limit,
-					  .plt = s->plt, .name = s->name };
+					  .plt = s->plt, .name = s->name, .source = s->source };
 		if (!fw_vec_push(&ret->list, e))
 			return false;
 	}
@@ -325,7 +331,7 @@ struct namer {
 	struct fw_builder *b;
 	FW_VEC(uint32_t) funcs;		// starts of those that have names already
 	FW_VEC(char) text;
-	bool raw_names;
+	bool raw_names, details;
 };
 
 static bool known_func(const struct namer *n, uint32_t start)
@@ -351,6 +357,19 @@ static enum fw_code name_id(struct namer *n, const struct fw_elf_label *s, uint3
 	return fw_intern_add(&n->b->strings, n->text.data, name.n + sizeof(at_plt) - 1, ret);
 }
 
+static enum fw_code write_source(struct namer *n, const struct fw_elf_label *label)
+{
+	struct fw_func_decl d = { label->start,
+				  { FW_NO_INDEX, FW_NO_INDEX, 0, FW_NO_INDEX } };
+	if (label->source.n == 0)
+		return FW_OK;
+	enum fw_code code = fw_intern_add(&n->b->strings, label->source.s, label->source.n,
+					  &d.decl.file);
+	if (code == FW_OK && !fw_vec_push(&n->b->decls, d))
+		code = FW_NO_MEMORY;
+	return code;
+}
+
 static enum fw_code write_all(struct namer *n, const struct fw_elf_label *labels, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -358,6 +377,8 @@ static enum fw_code write_all(struct namer *n, const struct fw_elf_label *labels
 		if (known_func(n, p.start))
 			continue;
 		enum fw_code code = name_id(n, &labels[i], &p.name);
+		if (code == FW_OK && n->details)
+			code = write_source(n, &labels[i]);
 		if (code != FW_OK)
 			return code;
 		if (!fw_vec_push(&n->b->publics, p))
@@ -367,9 +388,9 @@ static enum fw_code write_all(struct namer *n, const struct fw_elf_label *labels
 }
 
 enum fw_code fw_elf_labels_into(const struct fw_elf_label *labels, size_t count, bool raw_names,
-				struct fw_builder *b, struct fw_error *err)
+				bool details, struct fw_builder *b, struct fw_error *err)
 {
-	struct namer n = { .b = b, .raw_names = raw_names };
+	struct namer n = { .b = b, .raw_names = raw_names, .details = details };
 	enum fw_code code = FW_NO_MEMORY;
 	if (fw_vec_reserve(&n.text, FW_MAX_DEMANGLED + sizeof("@plt")) &&
 	    (b->funcs.count == 0 || fw_vec_reserve(&n.funcs, b->funcs.count))) {
@@ -391,7 +412,8 @@ enum fw_code fw_elf_symbols_into(const struct fw_elf_files *files, struct fw_bui
 {
 	struct fw_elf_labels labels = { .out_of_range = 0 };
 	enum fw_code code = fw_elf_labels_read(files, &labels) ?
-		fw_elf_labels_into(labels.list.data, labels.list.count, files->raw_names, b, err) :
+		fw_elf_labels_into(labels.list.data, labels.list.count, files->raw_names,
+				   files->details, b, err) :
 		fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");
 	for (uint32_t i = 0; i < labels.out_of_range && i < FW_MAX_DIAG_SAMPLES; i++)
 		fw_diag_add(&b->diag, FW_DIAG_RANGE, 0);

@@ -31,6 +31,7 @@ struct fw_elf_label {
 	uint32_t start, end;		// offsets from the module's base
 	bool plt;			// a stub: `name` is of what it calls
 	struct fw_str name;		// in the file's own bytes
+	struct fw_str source;		// of a local symbol: the file that its table says
 };
 
 /** Of all files of a module, ascending, one an address. */
@@ -42,10 +43,13 @@ struct fw_elf_labels {
 /** False: no memory. Call fw_elf_labels_deinit() in any case. */
 bool fw_elf_labels_read(const struct fw_elf_files *files, struct fw_elf_labels *ret);
 void fw_elf_labels_deinit(struct fw_elf_labels *labels);
-/** Labels become publics, but where a function of @p b starts. FW_NO_MEMORY, FW_LIMIT. */
+/**
+ * Labels become publics, but where a function of @p b starts, with @p details declarations,
+ * too. FW_NO_MEMORY, FW_LIMIT.
+ */
 FW_MUST_CHECK enum fw_code fw_elf_labels_into(const struct fw_elf_label *labels, size_t count,
-					      bool raw_names, struct fw_builder *b,
-					      struct fw_error *err);
+					      bool raw_names, bool details,
+					      struct fw_builder *b, struct fw_error *err);
 
 /** DT_SONAME, the name that a module is linked by. False: none. */
 bool fw_elf_soname(struct fw_elf *elf, struct fw_str *ret);

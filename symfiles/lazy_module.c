@@ -11,7 +11,8 @@
 struct fw_loader_request fw_elf_set_request(const struct fw_elf_set *files)
 {
 	return (struct fw_loader_request){ .elf = files->elf, .debug = files->debug,
-					   .alt = files->alt, .raw_names = files->raw_names };
+					   .alt = files->alt, .raw_names = files->raw_names,
+					   .details = files->details };
 }
 
 void fw_lazy_module_close(struct fw_lazy_module *m)

@@ -132,7 +132,7 @@ static enum fw_code answer(struct fw_lazy_reader *r, const uint32_t *offsets, si
 	if (code == FW_NO_MEMORY)
 		return fw_fail(err, code, NULL, "out of memory");
 	return code ? code : fw_elf_labels_into(r->picked.data, r->picked.count,
-						r->files->raw_names, b, err);
+						r->files->raw_names, r->files->details, b, err);
 }
 
 enum fw_code fw_lazy_reader_answer(struct fw_lazy_reader *r, const uint32_t *offsets, size_t n,

@@ -166,6 +166,8 @@ static enum fw_code spawn(struct fw_loader_session *r, struct fw_error *err)
 			 (unsigned long long)(memory + r->files_bytes));
 	if (r->request->raw_names)
 		snprintf(words[n++], ARG_SIZE, "raw=1");
+	if (r->request->details)
+		snprintf(words[n++], ARG_SIZE, "details=1");
 	if (r->request->no_names)
 		snprintf(words[n++], ARG_SIZE, "names=0");
 	if (r->limits->lazy)

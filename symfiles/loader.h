@@ -16,6 +16,7 @@ struct fw_loader_request {
 	const char *elf, *debug, *alt;
 	const char *dwo_dir;		// searched for .dwo and .dwp besides the recorded places
 	bool raw_names;			// linkage names as they stand, not demangled
+	bool details;			// and columns, discriminators, declarations (lib/image/image.h)
 	bool no_names;			// unwind rules only
 };
 

@@ -31,7 +31,7 @@ struct child {
 	int elf, debug, alt, image, socket;
 	uint64_t cpu, memory;
 	const char *trick;
-	bool raw_names, no_names, lazy;
+	bool raw_names, details, no_names, lazy;
 	struct fw_loader_packet packet;
 	FW_VEC(struct asked) dwo;	// open until the end
 };
@@ -71,6 +71,8 @@ static bool parse(struct child *c, int argc, char **argv)
 			c->trick = w + 6;
 		else if (strcmp(w, "raw=1") == 0)
 			c->raw_names = true;
+		else if (strcmp(w, "details=1") == 0)
+			c->details = true;
 		else if (strcmp(w, "names=0") == 0)
 			c->no_names = true;
 		else if (strcmp(w, "lazy=1") == 0)
@@ -286,7 +288,8 @@ static enum fw_code serve(struct child *c, const struct fw_elf_files *files, str
 static enum fw_code work(struct child *c, struct fw_error *err)
 {
 	struct fw_elf_files files = { .open_dwo = open_dwo, .context = c,
-				       .raw_names = c->raw_names, .no_names = c->no_names };
+				       .raw_names = c->raw_names, .details = c->details,
+				       .no_names = c->no_names };
 	struct fw_mini mini = { 0 };
 	enum fw_code code = open_optional(c->elf, &files.elf, err);
 	if (code == FW_OK)

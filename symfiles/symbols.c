@@ -50,7 +50,7 @@ struct fw_symbols {
 	struct fw_cache *cache;
 	const char *sysroot;		// "": the system's own
 	bool sysroot_given;
-	bool raw_names;
+	bool raw_names, details;
 	enum fw_lazy_when lazy;
 	struct fw_symbol_file not_searched, no_memory;
 
@@ -106,6 +106,7 @@ enum fw_code fw_symbols_create(const struct fw_symbol_options *options, struct f
 	s->sysroot = keep(s, sysroot, sysroot_n);
 	s->sysroot_given = options->sysroot != NULL;
 	s->raw_names = options->raw_names;
+	s->details = options->details;
 	s->lazy = options->lazy;
 	if (s->num_roots < options->num_paths || s->sysroot == NULL) {
 		fw_symbols_destroy(s);
@@ -631,7 +632,8 @@ static enum fw_code open_elf_file(struct fw_symbols *s, const char *path, bool f
 				  struct fw_symbol_file *ret, struct fw_error *err)
 {
 	const struct fw_elf_places places = places_of(s);
-	struct fw_elf_set files = { .elf = strdup(path), .raw_names = s->raw_names };
+	struct fw_elf_set files = { .elf = strdup(path), .raw_names = s->raw_names,
+				    .details = s->details };
 	enum fw_code code;
 	if (!fw_elf_find_debug(&places, &files)) {
 		code = fw_fail(err, FW_NO_MEMORY, NULL, "out of memory");

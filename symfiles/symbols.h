@@ -25,6 +25,7 @@ struct fw_symbol_options {
 	const char *cache_dir;		// NULL: no cache on disk
 	uint64_t cache_size;		// cap in bytes
 	bool raw_names;			// of ELF: linkage names, not demangled (own cache entries)
+	bool details;			// of ELF: fw_image_place() and the like (own cache entries)
 	enum fw_lazy_when lazy;
 };
 
