@@ -10,6 +10,12 @@ struct fw_frame_at {
 	struct fw_str file;
 	uint32_t line;
 	bool have_line;
+	// details, where the file was opened with them; else 0
+	uint32_t column, discriminator;
+	struct fw_str short_name, start_file;
+	uint32_t start_line;
+	bool has_start;			// the function says where it begins:
+	uint64_t start;			// link-time address
 };
 
 enum { FW_FRAMES_AT = FW_MAX_INLINE_DEPTH + 1 };

@@ -37,11 +37,16 @@ int (*fw_protocol_of(const char *argv0))(int argc, char **argv)
 	return NULL;
 }
 
-static void put_place(const struct addr2line *a, const struct fw_frame_at *f, bool known)
+/** @p discriminator: the innermost frame's, which the tool repeats at its callers. */
+static void put_place(const struct addr2line *a, const struct fw_frame_at *f,
+		      uint32_t discriminator)
 {
 	struct fw_out *out = a->out;
 	if (f->file.s == NULL) {
-		fw_out_cstr(out, known ? "??:?" : "??:0");
+		// of a local symbol its table says the file
+		fw_out_str(out, a->answer.is_public && f->start_file.n ? f->start_file :
+					FW_STR("??"));
+		fw_out_lit(out, ":?");
 	} else {
 		struct fw_str file = a->basenames ? fw_base_name(f->file) : f->file;
 		fw_out_str(out, file);
@@ -50,6 +55,8 @@ static void put_place(const struct addr2line *a, const struct fw_frame_at *f, bo
 			fw_out_dec(out, f->line);
 		else
 			fw_out_byte(out, '?');
+		if (f->line && discriminator)
+			fw_out_printf(out, " (discriminator %u)", discriminator);
 	}
 	fw_out_byte(out, '\n');
 }
@@ -89,7 +96,7 @@ static void answer(struct addr2line *a, const char *text)
 		if (i > 0 && a->pretty)
 			fw_out_lit(out, " (inlined by) ");
 		put_function(a, &r->frames[i]);
-		put_place(a, &r->frames[i], true);
+		put_place(a, &r->frames[i], r->frames[0].discriminator);
 	}
 }
 
@@ -286,7 +293,6 @@ static int run(struct addr2line *a, int argc, char **argv, struct fw_symbols *sy
 int fw_protocol_addr2line(int argc, char **argv)
 {
 	static struct addr2line a;
-	struct fw_args none = { .command = NULL };
 	struct fw_symbols *symbols;
 	a = (struct addr2line){ .name = argv[0], .exe = "a.out" };
 	if (!expand(&argc, &argv))
@@ -294,7 +300,7 @@ int fw_protocol_addr2line(int argc, char **argv)
 	int status = read_options(&a, argc, argv);
 	if (status >= 0)
 		return status;
-	if (!fw_symbols_of_names(&none, !a.demangle, &symbols))
+	if (!fw_symbols_of_details(!a.demangle, &symbols))
 		return FW_EXIT_UNUSABLE;
 	status = run(&a, argc - optind, argv + optind, symbols);
 	fw_symbols_destroy(symbols);

@@ -259,7 +259,6 @@ static int run(struct symbolizer *s, char **words, int n)
 int fw_protocol_symbolizer(int argc, char **argv)
 {
 	static struct symbolizer s;
-	struct fw_args none = { .command = NULL };
 	bool raw = false;
 	int n = 0;
 	s = (struct symbolizer){ .inlines = true, .functions = true };
@@ -281,7 +280,7 @@ int fw_protocol_symbolizer(int argc, char **argv)
 		}
 	}
 	int status = FW_EXIT_UNUSABLE;
-	if (fw_symbols_of_names(&none, raw, &s.symbols)) {
+	if (fw_symbols_of_details(raw, &s.symbols)) {
 		status = run(&s, words, n);
 		fw_symbols_destroy(s.symbols);
 	}

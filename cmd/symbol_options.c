@@ -28,7 +28,8 @@ static char *cache_dir(const struct fw_args *args)
 	return n < 0 ? NULL : dir;
 }
 
-static bool create(const struct fw_args *args, bool raw_names, enum fw_lazy_when lazy,
+static bool create(const struct fw_args *args, bool raw_names, bool details,
+		   enum fw_lazy_when lazy,
 		   struct fw_symbols **ret)
 {
 	const struct fw_opt_value *size = &args->value[FW_OPT_CACHE_SIZE];
@@ -46,6 +47,7 @@ static bool create(const struct fw_args *args, bool raw_names, enum fw_lazy_when
 		.cache_dir = dir,
 		.cache_size = size->set ? size->number : DEFAULT_CACHE_SIZE,
 		.raw_names = raw_names,
+		.details = details,
 		.lazy = args->value[FW_OPT_LAZY].set ?
 			(enum fw_lazy_when)args->value[FW_OPT_LAZY].number : lazy,
 	};
@@ -65,17 +67,23 @@ static bool create(const struct fw_args *args, bool raw_names, enum fw_lazy_when
 
 bool fw_symbols_of_rules(const struct fw_args *args, struct fw_symbols **ret)
 {
-	return create(args, false, FW_LAZY_ALWAYS, ret);
+	return create(args, false, false, FW_LAZY_ALWAYS, ret);
 }
 
 bool fw_symbols_of_captures(const struct fw_args *args, bool several, struct fw_symbols **ret)
 {
-	return create(args, false, several ? FW_LAZY_NEVER : FW_LAZY_AUTO, ret);
+	return create(args, false, false, several ? FW_LAZY_NEVER : FW_LAZY_AUTO, ret);
 }
 
 bool fw_symbols_of_names(const struct fw_args *args, bool raw_names, struct fw_symbols **ret)
 {
-	return create(args, raw_names, FW_LAZY_AUTO, ret);
+	return create(args, raw_names, false, FW_LAZY_AUTO, ret);
+}
+
+bool fw_symbols_of_details(bool raw_names, struct fw_symbols **ret)
+{
+	const struct fw_args none = { .command = NULL };
+	return create(&none, raw_names, true, FW_LAZY_AUTO, ret);
 }
 
 bool fw_path_is_there(const char *path, const char *what)

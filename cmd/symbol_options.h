@@ -18,6 +18,8 @@ bool fw_symbols_of_captures(const struct fw_args *args, bool several, struct fw_
 
 /** The same, with names as they stand in ELF files when @p raw_names. */
 bool fw_symbols_of_names(const struct fw_args *args, bool raw_names, struct fw_symbols **ret);
+/** For the protocols of other tools: defaults, and what only they print. */
+bool fw_symbols_of_details(bool raw_names, struct fw_symbols **ret);
 
 /** False after complaining that it cannot be opened; @p what: "symbols". */
 bool fw_path_is_there(const char *path, const char *what);
