@@ -220,6 +220,9 @@ check-consumers: $(O)/tests/tools/print_profile $(O)/tests/tools/print_chains ##
 	$(TEST_ENV) sh tests/consumers/run $(O)/tests/tools $(O)/consumers
 bench: all $(O)/tests/bench/bench_cfi ## instructions and memory of the main jobs, against their bars
 	$(TEST_ENV) sh tests/bench/bench.sh
+PROTOCOL_DIR ?= $(O)/bench-protocol
+bench-protocol: all ## perf script with our addr2line and with binutils' (compiles for minutes at first)
+	python3 tests/bench/protocol.py $(O)/framewalk $(PROTOCOL_DIR)
 fresh: ## both README commands in a minimal Debian 12 made with mmdebstrap (root)
 	sh tests/fresh.sh
 
@@ -230,6 +233,6 @@ help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 FORCE:
-.PHONY: all unit deps deps-test demo check check-all check-consumers cli lint man install uninstall fuzz asan tsan sweep oracle oracle-cfi oracle-names oracle-samples bench fresh clean help FORCE
+.PHONY: all unit deps deps-test demo check check-all check-consumers cli lint man install uninstall fuzz asan tsan sweep oracle oracle-cfi oracle-names oracle-samples bench bench-protocol fresh clean help FORCE
 .DELETE_ON_ERROR:
 -include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(O)/tests/main.d $(REGRESS_OBJ:.o=.d)
