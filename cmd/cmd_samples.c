@@ -107,6 +107,8 @@ static bool read_options(const struct fw_args *args, struct fw_profile_options *
 		.have_pid = v[FW_OPT_PID].set, .pid = (uint32_t)v[FW_OPT_PID].number,
 		.have_tid = v[FW_OPT_TID].set, .tid = (uint32_t)v[FW_OPT_TID].number,
 		.kallsyms = v[FW_OPT_KALLSYMS].text,
+		.jit = v[FW_OPT_JIT].text,
+		.perf_maps = "/tmp",
 	};
 	if (v[FW_OPT_TIME].set && !read_time(v[FW_OPT_TIME].text, o)) {
 		fw_usage(args->command->name, "--time wants seconds A,B, not '%.100s'",
@@ -284,8 +286,9 @@ int fw_cmd_samples(const struct fw_args *args)
 	bool there = fw_symbol_paths_are_there(args);
 	if (!fw_symbols_of_captures(args, true, &s.symbols))
 		return FW_EXIT_UNUSABLE;
-	int vdso_fd = copy_vdso(vdso);
-	s.options.vdso = vdso_fd < 0 ? NULL : vdso;
+	const char *given = args->value[FW_OPT_VDSO].text;
+	int vdso_fd = given != NULL ? -1 : copy_vdso(vdso);
+	s.options.vdso = vdso_fd < 0 ? given : vdso;
 	bool ok = open_one(&s, 0) && (!args->value[FW_OPT_DIFF].set || open_one(&s, 1));
 	if (ok)
 		status = write_all(&s, there ? FW_EXIT_OK : FW_EXIT_UNUSABLE);

@@ -89,6 +89,13 @@ const struct fw_opt fw_opts[FW_OPT_COUNT] = {
 	[FW_OPT_KALLSYMS] = { FW_OPT_KALLSYMS, 0, "kallsyms", "FILE", FW_TYPE_TEXT,
 		FW_COMPLETE_FILES, .commands = ON(SAMPLES),
 		.help = "names of the kernel (default: /proc/kallsyms)" },
+	[FW_OPT_JIT] = { FW_OPT_JIT, 0, "jit", "PATH", FW_TYPE_TEXT,
+		FW_COMPLETE_FILES, .commands = ON(SAMPLES),
+		.help = "perf-PID.map or jit-PID.dump of a JIT, or a folder of them, where they\n"
+			"are not as recorded" },
+	[FW_OPT_VDSO] = { FW_OPT_VDSO, 0, "vdso", "FILE", FW_TYPE_TEXT,
+		FW_COMPLETE_FILES, .commands = ON(SAMPLES),
+		.help = "the recorded system's vDSO (default: the running system's)" },
 	[FW_OPT_ANNOTATE] = { FW_OPT_ANNOTATE, 0, "annotate", .commands = ON(SAMPLES),
 		.help = "folded: mark frames of the kernel _[k], inlined _[i], JIT _[j]" },
 	[FW_OPT_WEIGHT] = { FW_OPT_WEIGHT, 0, "weight", .commands = ON(SAMPLES),

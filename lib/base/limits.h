@@ -69,6 +69,10 @@ enum {
 
 	// profiles
 	FW_MAX_KALLSYMS = 268435456,	// bytes of a copy of /proc/kallsyms; real ones have 15 MB
+	FW_MAX_PERF_MAP = 4194304,	// functions of one perf-PID.map; a large server has 200,000
+	FW_MAX_JIT_CODE = 524287,	// loads and moves of code in one jitdump: 19 bits of a place
+	FW_MAX_JIT_UNWINDING = 65536,	// bytes of one function's; real ones have a hundred
+	FW_MAX_MADE_STEPS = 16384,	// stretches of JIT code that one look-up may pass
 	FW_MAX_PROFILE_NODES = 67108864,	// of the prefix tree: 2 GiB of them
 
 	// walking
@@ -86,6 +90,7 @@ enum {
 };
 
 #define FW_MAX_HELD (UINT64_C(64) << 20)	// bytes of samples that wait for their maps
+#define FW_MAX_JIT_FILE (UINT64_C(4) << 30)	// bytes of a perf map or a jitdump unpacked
 #define FW_MAX_INPUT (UINT64_C(4) << 30)	// bytes from stdin or of a decompressed file
 #define FW_MAX_ELF_UNPACKED (UINT64_C(4) << 30)	// bytes of one ELF file's compressed sections
 #define FW_LOADER_MEMORY (UINT64_C(4) << 30)	// of one loader process, besides its files

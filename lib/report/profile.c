@@ -5,6 +5,14 @@
 #include "lib/report/kallsyms.h"
 #include "lib/report/profile_internal.h"
 
+/** What was wrong with a JIT's files belongs to what is said of the recording. */
+static void add_notes(struct fw_recording *r, const struct fw_profile_jit *j)
+{
+	for (uint32_t i = 0; i < j->num_notes; i++, r->num_notes++)
+		if (i < FW_MAX_JIT_NOTES && r->num_notes < FW_MAX_SNAPSHOT_NOTES)
+			r->notes[r->num_notes] = j->notes[i];
+}
+
 enum fw_code fw_profile_create(struct fw_recording *recording, const char *path,
 			       struct fw_symbols *symbols,
 			       const struct fw_profile_options *options,
@@ -22,8 +30,9 @@ enum fw_code fw_profile_create(struct fw_recording *recording, const char *path,
 	p->private = private;
 	private->options = *options;
 	fw_arena_init(&private->arena, 0);
-	fw_binder_init(&private->binder, symbols, recording->spaces, options->vdso);
+	fw_binder_init(&private->binder, symbols, recording->spaces, options);
 	enum fw_code code = fw_profile_walk(p, err);
+	add_notes(recording, &private->binder.jit);
 	if (code != FW_OK) {
 		fw_profile_destroy(p);
 		return code;

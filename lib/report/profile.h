@@ -26,7 +26,7 @@ struct fw_profile_frame {
 	uint64_t lookup;		// what names were looked up by, likewise
 	enum fw_trust trust;		// of the frame, FW_TRUST_PREWALKED for recorded chains
 	bool kernel;			// the kernel's
-	bool jit;			// named by a JIT's map
+	bool jit;			// code that was made at run time
 	bool truncated;			// marker: the stack was cut off here (no pc)
 	uint32_t first_line, num_lines;	// innermost inlined call first; num_lines >= 1
 };
@@ -80,6 +80,8 @@ struct fw_profile_options {
 	uint64_t time_from, time_to;	// nanoseconds of the recording's clock, both included
 	struct fw_str event;
 	const char *kallsyms;		// NULL: the running kernel's
+	const char *jit;		// perf map or jitdump, or a folder of them; NULL: none
+	const char *perf_maps;		// folder where JITs leave perf-PID.map; NULL: none
 	const char *vdso;		// file with the vDSO's image; NULL: none
 	void (*progress)(void *context, uint64_t samples);	// may be NULL; one thread calls it
 	void *progress_context;

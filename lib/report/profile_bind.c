@@ -4,9 +4,11 @@
 #include "lib/report/profile_internal.h"
 
 void fw_binder_init(struct fw_profile_binder *b, struct fw_symbols *symbols,
-		    struct fw_spaces *spaces, const char *vdso)
+		    struct fw_spaces *spaces, const struct fw_profile_options *options)
 {
-	*b = (struct fw_profile_binder){ .symbols = symbols, .spaces = spaces, .vdso = vdso };
+	*b = (struct fw_profile_binder){ .symbols = symbols, .spaces = spaces,
+					 .vdso = options->vdso };
+	fw_profile_jit_init(&b->jit, options->jit, options->perf_maps);
 	pthread_mutex_init(&b->lock, NULL);
 	fw_arena_init(&b->arena, 0);
 }
@@ -21,6 +23,7 @@ void fw_binder_deinit(struct fw_profile_binder *b)
 	}
 	fw_vec_deinit(&b->dsos);
 	fw_vec_deinit(&b->bounds);
+	fw_profile_jit_deinit(&b->jit);
 	pthread_mutex_destroy(&b->lock);
 	fw_arena_deinit(&b->arena);
 }
@@ -197,6 +200,12 @@ static void note_first(struct fw_profile_dso *d, const struct fw_module_info *m,
 	pthread_mutex_unlock(&d->lock);
 }
 
+/** A jitdump that its writer has mapped, so that it is found. */
+static bool is_dump(const struct fw_dso *dso)
+{
+	return dso->kind == FW_DSO_FILE && fw_is_jitdump_name(dso->path);
+}
+
 static bool is_code(const struct fw_mapping *map)
 {
 	return !(map->permissions & FW_MAP_KNOWN) || (map->permissions & FW_MAP_EXEC);
@@ -210,7 +219,7 @@ static uint32_t list_modules(struct fw_profile_binder *b, const struct fw_space_
 	for (uint32_t i = 0; i < view->num_maps; i++) {
 		const struct fw_mapping *map = &view->maps[i];
 		struct fw_module_info m;
-		if (!is_code(map))
+		if (!is_code(map) || is_dump(fw_spaces_dso_at(b->spaces, map->dso)))
 			continue;
 		struct fw_profile_dso *d = fw_binder_dso(b, map->dso);
 		if (d == NULL || (d->dso->kind != FW_DSO_FILE && d->dso->kind != FW_DSO_VDSO) ||
@@ -257,6 +266,49 @@ static bool copy_bindings(struct fw_profile_binder *b, struct fw_bound *bound,
 	return true;
 }
 
+/** The jitdumps that the view has mapped. */
+static bool list_dumps(struct fw_profile_binder *b, struct fw_bound *bound)
+{
+	for (unsigned pass = 0; pass < 2; pass++) {
+		bound->num_dumps = 0;
+		for (uint32_t i = 0; i < bound->view->num_maps; i++) {
+			const uint32_t dso = bound->view->maps[i].dso;
+			if (!is_dump(fw_spaces_dso_at(b->spaces, dso)))
+				continue;
+			if (pass == 1)
+				bound->dumps[bound->num_dumps] = dso;
+			bound->num_dumps++;
+		}
+		if (bound->num_dumps == 0)
+			return true;
+		if (pass == 0)
+			bound->dumps = fw_arena_array(&b->arena, bound->num_dumps,
+						      sizeof(*bound->dumps));
+		if (bound->dumps == NULL)
+			return false;
+	}
+	return true;
+}
+
+const struct fw_jit_code *fw_binder_made(struct fw_profile_binder *b, const struct fw_bound *bound,
+					 uint64_t address, uint64_t time, uint32_t *ret_dso,
+					 uint32_t *ret_number)
+{
+	for (uint32_t i = 0; i < bound->num_dumps; i++) {
+		const struct fw_dso *dso = fw_spaces_dso_at(b->spaces, bound->dumps[i]);
+		char *path = fw_symbols_recorded(b->symbols, dso->path);
+		if (path == NULL)
+			return NULL;
+		const struct fw_jitdump *d = fw_profile_jitdump(&b->jit, dso->number, path);
+		free(path);
+		if (d == NULL || !fw_jitdump_find(d, address, time, ret_number))
+			continue;
+		*ret_dso = dso->number;
+		return fw_jitdump_code(d, *ret_number);
+	}
+	return NULL;
+}
+
 /** The program's entry point, where its file says so. */
 static void find_entry(struct fw_profile_binder *b, struct fw_bound *bound)
 {
@@ -280,7 +332,7 @@ static struct fw_bound *make_bound(struct fw_profile_binder *b, const struct fw_
 	qsort(list, n, sizeof(*list), by_base);
 	part(list, n);
 	pthread_mutex_lock(&b->lock);
-	if (copy_bindings(b, &bound, list, n))
+	if (copy_bindings(b, &bound, list, n) && list_dumps(b, &bound))
 		ret = fw_arena_alloc(&b->arena, sizeof(*ret));
 	pthread_mutex_unlock(&b->lock);
 	free(list);

@@ -5,6 +5,7 @@
 
 #include "lib/base/intern.h"
 #include "lib/report/profile.h"
+#include "lib/report/profile_jit.h"
 #include "lib/report/profile_tree.h"
 #include "symfiles/elf_segments.h"
 
@@ -33,6 +34,8 @@ struct fw_bound {
 	uint32_t num_modules;
 	struct fw_region *regions;
 	uint32_t num_regions;
+	uint32_t *dumps;			// DSOs that are jitdumps
+	uint32_t num_dumps;
 	bool have_entry;
 	uint64_t entry;
 };
@@ -41,6 +44,7 @@ struct fw_profile_binder {
 	struct fw_symbols *symbols;
 	struct fw_spaces *spaces;
 	const char *vdso;		// path of the vDSO's image, or NULL
+	struct fw_profile_jit jit;
 	pthread_mutex_t lock;		// of what follows
 	struct fw_arena arena;
 	FW_VEC(struct fw_profile_dso *) dsos;	// by number; NULL: not asked for yet
@@ -50,12 +54,19 @@ struct fw_profile_binder {
 // profile_bind.c
 
 void fw_binder_init(struct fw_profile_binder *b, struct fw_symbols *symbols,
-		    struct fw_spaces *spaces, const char *vdso);
+		    struct fw_spaces *spaces, const struct fw_profile_options *options);
 void fw_binder_deinit(struct fw_profile_binder *b);
 /** The DSO's file and identity, found at first use. NULL: no memory. Any thread. */
 struct fw_profile_dso *fw_binder_dso(struct fw_profile_binder *b, uint32_t number);
 /** Its image, loaded at first use; NULL: none. Any thread. */
 const struct fw_image *fw_binder_image(struct fw_profile_binder *b, struct fw_profile_dso *d);
+/**
+ * What a jitdump says of an address of the view's at a time (UINT64_MAX: the newest);
+ * *ret_dso and *ret_number name it. NULL: nothing. Any thread.
+ */
+const struct fw_jit_code *fw_binder_made(struct fw_profile_binder *b, const struct fw_bound *bound,
+					 uint64_t address, uint64_t time, uint32_t *ret_dso,
+					 uint32_t *ret_number);
 /** The view bound, made at first use. NULL: no memory. Any thread. */
 const struct fw_bound *fw_binder_bind(struct fw_profile_binder *b,
 				      const struct fw_space_view *view);
@@ -90,6 +101,8 @@ struct fw_profile_worker {
 	struct fw_walker *walker;
 	const struct fw_bound *walker_bound;	// what the walker is set to
 	struct fw_walk_result result;
+	uint64_t time;			// of the sample at hand, as jitdumps count; else UINT64_MAX
+	struct fw_jit_rules *jit_rules;
 	const struct fw_space_view *view, *kernel_view;	// looked up last
 	FW_VEC(const struct fw_bound *) bounds;	// by the view's number, this worker's knowledge
 };

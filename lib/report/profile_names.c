@@ -29,6 +29,7 @@ static struct fw_profile_frame frame_of(const struct fw_profile *p, struct fw_pl
 		.trust = (enum fw_trust)(key.flags & FW_PLACE_TRUST),
 		.kernel = key.flags & FW_PLACE_KERNEL,
 		.truncated = key.flags & FW_PLACE_TRUNCATED,
+		.jit = key.flags & FW_PLACE_JIT,
 	};
 	if (!f.truncated && !(key.flags & FW_PLACE_EXACT))
 		f.lookup -= p->recording->cpu->call_back;
@@ -207,6 +208,29 @@ static void name_kernel(struct namer *n, const struct fw_profile_frame *f)
 	s->function_pc_offset = f->pc + private->kernel_slide - start;
 }
 
+/** By the jitdump that was there at the time, else by the process's perf map. */
+static void name_made(struct namer *n, const struct fw_profile_frame *f, struct fw_place_key key)
+{
+	struct fw_profile_binder *b = &((struct fw_profile_private *)n->p->private)->binder;
+	struct fw_report_frame *s = &n->scratch;
+	const struct fw_perf_map *map;
+	uint64_t start;
+	if (key.flags & FW_PLACE_DUMP) {
+		const struct fw_jitdump *d = fw_profile_jitdump(&b->jit, key.module, "");
+		const struct fw_jit_code *c = d == NULL ? NULL :
+			fw_jitdump_code(d, key.flags >> FW_PLACE_NUMBER);
+		if (c == NULL)
+			return;
+		s->function = c->name;
+		s->function_pc_offset = f->pc - c->start;
+		(void)fw_jit_code_line(c, f->lookup, &s->file, &s->line);
+		return;
+	}
+	map = fw_profile_perf_map(&b->jit, key.module);
+	if (map != NULL && fw_perf_map_find(map, f->lookup, &s->function, &start))
+		s->function_pc_offset = f->pc - start;
+}
+
 static bool name_frame(struct namer *n, uint32_t i)
 {
 	struct fw_profile_frame *f = &n->p->frames[i];
@@ -215,6 +239,8 @@ static bool name_frame(struct namer *n, uint32_t i)
 	f->first_line = (uint32_t)n->lines.count;
 	if (f->kernel) {
 		name_kernel(n, f);
+	} else if (f->jit) {
+		name_made(n, f, ((struct fw_profile_private *)n->p->private)->frame_keys[i]);
 	} else if (f->module != FW_NO_MODULE) {
 		struct fw_profile_dso *d = fw_binder_dso(b, f->module);
 		const struct fw_image *image = d == NULL ? NULL : fw_binder_image(b, d);

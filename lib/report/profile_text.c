@@ -13,6 +13,8 @@ struct fw_str fw_profile_function(const struct fw_profile *p, const struct fw_pr
 		if (name.n)
 			return name;
 	}
+	if (f->jit)
+		return FW_STR("[JIT]");
 	const struct fw_profile_module *m = fw_profile_module(p, f);
 	if (!m || !m->name.n)
 		return FW_STR("[unknown]");

@@ -15,6 +15,9 @@ enum fw_place_flags {
 	FW_PLACE_KERNEL = 0x200,	// pc is an address
 	FW_PLACE_JIT = 0x400,		// pc is an address, module the process id
 	FW_PLACE_TRUNCATED = 0x800,	// no place: the copied stack ended here
+	FW_PLACE_DUMP = 0x1000,		// with JIT: module is the jitdump's DSO, of whose code the
+					// number stands from here on
+	FW_PLACE_NUMBER = 13,
 };
 
 /** A place as stacks are keyed by: no names yet. */

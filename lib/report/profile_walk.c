@@ -32,6 +32,48 @@ static bool code_of(void *context, uint32_t module, uint64_t address, uint8_t *o
 	return elf != NULL && fw_elf_code(elf, address - m->base, out, n);
 }
 
+// ---- code that was made at run time ----
+
+static const struct fw_jit_code *made_at(struct fw_profile_worker *w, uint64_t address)
+{
+	uint32_t dso, number;
+	if (w->bound->num_dumps == 0)
+		return NULL;
+	return fw_binder_made(&w->private->binder, w->bound, address, w->time, &dso, &number);
+}
+
+static bool made(void *context, uint64_t address, uint64_t *ret_start, struct fw_str *ret_name)
+{
+	const struct fw_jit_code *c = made_at(context, address);
+	if (c == NULL)
+		return false;
+	*ret_start = c->start;
+	*ret_name = c->name;
+	return true;
+}
+
+static bool made_code(void *context, uint64_t address, uint8_t *out, uint64_t n)
+{
+	const struct fw_jit_code *c = made_at(context, address);
+	if (c == NULL || n > c->size - (address - c->start))
+		return false;
+	memcpy(out, c->bytes + (address - c->start), n);
+	return true;
+}
+
+static const struct fw_rule *made_rules(void *context, uint64_t address, uint32_t *ret_count,
+					struct fw_programs *programs)
+{
+	struct fw_profile_worker *w = context;
+	const struct fw_jit_code *c = made_at(w, address);
+	if (c == NULL || c->eh_frame.size == 0)
+		return NULL;
+	if (w->jit_rules == NULL)
+		w->jit_rules = calloc(1, sizeof(*w->jit_rules));
+	return w->jit_rules == NULL ? NULL :
+	       fw_jit_rules_at(w->jit_rules, c, w->snapshot->cpu, address, ret_count, programs);
+}
+
 // ---- one sample's surroundings ----
 
 /** The process's view at a time; *last remembers it: samples of one follow each other. */
@@ -76,7 +118,10 @@ static void dress(struct fw_profile_worker *w, const struct fw_bound *bound)
 /** Set the walker to the dressed snapshot. */
 static enum fw_code set_walker(struct fw_profile_worker *w, const struct fw_cpu *cpu)
 {
-	const struct fw_walk_source source = { .context = w, .image = image_of, .code = code_of };
+	const struct fw_walk_source source = {
+		.context = w, .image = image_of, .code = code_of,
+		.made = made, .made_code = made_code, .made_rules = made_rules,
+	};
 	const struct fw_walk_options options = { w->private->options.max_frames, false };
 	const bool same_cpu = w->walker != NULL && w->snapshot->cpu == cpu;
 	if (same_cpu && w->walker_bound == w->bound)
@@ -111,8 +156,14 @@ static struct fw_place_key place_of(struct fw_profile_worker *w, const struct fw
 					      bound->dsos[module], 0 };
 	const struct fw_mapping *map = bound == NULL ? NULL : fw_space_find(bound->view, lookup);
 	if (map != NULL && fw_spaces_dso_at(w->private->binder.spaces, map->dso)->kind ==
-	    FW_DSO_ANON)
+	    FW_DSO_ANON) {
+		uint32_t dso, number;
+		if (bound->num_dumps != 0 && fw_binder_made(&w->private->binder, bound, lookup,
+							    w->time, &dso, &number) != NULL)
+			return (struct fw_place_key){ pc, dso, FW_PLACE_JIT | FW_PLACE_DUMP |
+						      number << FW_PLACE_NUMBER };
 		return (struct fw_place_key){ pc, pid, FW_PLACE_JIT };
+	}
 	return (struct fw_place_key){ pc, FW_NO_MODULE, 0 };
 }
 
@@ -319,6 +370,7 @@ static enum fw_code take_sample(struct fw_profile_worker *w, const struct fw_sam
 		name.s = number;
 	}
 	uint64_t before = w->frames;
+	w->time = w->profile->recording->monotonic ? s->time : UINT64_MAX;
 	uint32_t node = add_user(w, s, &bound, &code);
 	if (code != FW_OK)
 		return fw_fail(&w->error, code, NULL, "out of memory");
@@ -398,6 +450,9 @@ static void end_worker(struct fw_profile_worker *w)
 	fw_vec_deinit(&w->bounds);
 	fw_walk_result_deinit(&w->result);
 	fw_walker_destroy(w->walker);
+	if (w->jit_rules != NULL)
+		fw_jit_rules_deinit(w->jit_rules);
+	free(w->jit_rules);
 	free(w->snapshot);
 }
 

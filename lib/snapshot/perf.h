@@ -23,6 +23,7 @@ enum {	// perf_event_attr.sample_type
 
 enum {	// bits of perf_event_attr's flags
 	PERF_EXCLUDE_USER = 4, PERF_EXCLUDE_KERNEL = 5, PERF_FREQ = 10, PERF_SAMPLE_ID_ALL = 18,
+	PERF_USE_CLOCKID = 25,
 };
 
 enum perf_record {

@@ -2,11 +2,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum {	// offsets in perf_event_attr
 	ATTR_TYPE = 0, ATTR_CONFIG = 8, ATTR_PERIOD = 16, ATTR_SAMPLE_TYPE = 24,
 	ATTR_READ_FORMAT = 32, ATTR_FLAGS = 40, ATTR_BRANCH_TYPE = 72, ATTR_REGS_USER = 80,
-	ATTR_STACK_USER = 88, ATTR_KNOWN = 136, ATTR_LEAST = 64,
+	ATTR_STACK_USER = 88, ATTR_CLOCK = 92, ATTR_KNOWN = 136, ATTR_LEAST = 64,
 };
 
 /** Bit fields start at the other end of the word on big-endian machines. */
@@ -108,6 +109,8 @@ enum fw_code perf_add_attr(struct perf *p, const uint8_t *attr, uint64_t size, u
 		.frequency = freq ? period : 0,
 		.stack_asked = t & PERF_STACK_USER ? perf_u32(p, whole + ATTR_STACK_USER) : 0,
 	};
+	if (flag(p, flags, PERF_USE_CLOCKID) && perf_u32(p, whole + ATTR_CLOCK) == CLOCK_MONOTONIC)
+		p->r->monotonic = true;	// perf gives all events of a recording one clock
 	e.name = default_name(p, e.type, e.config);
 	*ret = (uint32_t)p->attrs.count;
 	if (!fw_vec_reserve(&p->events, 1) || !fw_vec_push(&p->attrs, a))

@@ -39,6 +39,7 @@ struct fw_recording {
 	const char *format;		// "perf.data", "framewalk-snapshot"
 	const struct fw_cpu *cpu;	// of the recording machine
 	bool big_endian;
+	bool monotonic;			// times are CLOCK_MONOTONIC's
 	bool compressed, piped, killed;	// killed: the recorder never finished the file
 	struct fw_str hostname, os_release, version, arch, command_line;
 	bool have_wall;			// wall_time, in nanoseconds since 1970, was at wall_at
