@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -107,6 +108,7 @@ static bool read_options(const struct fw_args *args, struct fw_profile_options *
 		.have_pid = v[FW_OPT_PID].set, .pid = (uint32_t)v[FW_OPT_PID].number,
 		.have_tid = v[FW_OPT_TID].set, .tid = (uint32_t)v[FW_OPT_TID].number,
 		.kallsyms = v[FW_OPT_KALLSYMS].text,
+		.running_kallsyms = "/proc/kallsyms", .kernel_notes = "/sys/kernel/notes",
 		.jit = v[FW_OPT_JIT].text,
 		.perf_maps = "/tmp",
 	};
@@ -279,6 +281,7 @@ int fw_cmd_samples(const struct fw_args *args)
 {
 	struct session s = { .args = args };
 	char vdso[32];
+	struct utsname system;
 	int status = FW_EXIT_UNUSABLE;
 
 	if (!check_combination(args) || !read_options(args, &s.options))
@@ -289,6 +292,8 @@ int fw_cmd_samples(const struct fw_args *args)
 	const char *given = args->value[FW_OPT_VDSO].text;
 	int vdso_fd = given != NULL ? -1 : copy_vdso(vdso);
 	s.options.vdso = vdso_fd < 0 ? given : vdso;
+	if (uname(&system) == 0)
+		s.options.kernel_release = system.release;
 	bool ok = open_one(&s, 0) && (!args->value[FW_OPT_DIFF].set || open_one(&s, 1));
 	if (ok)
 		status = write_all(&s, there ? FW_EXIT_OK : FW_EXIT_UNUSABLE);

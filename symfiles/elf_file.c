@@ -54,6 +54,16 @@ static bool find_build_id(const struct fw_bytes *file, uint64_t offset, uint64_t
 	return false;
 }
 
+bool fw_elf_notes_id(const struct fw_bytes *notes, struct fw_ident *ret)
+{
+	unsigned left = FW_MAX_ELF_NOTES;
+	struct fw_bytes id;
+	if (!find_build_id(notes, 0, notes->size, 4, &left, &id))
+		return false;
+	fw_ident_code_from_build_id(ret, id.data, id.size);
+	return ret->n != 0;
+}
+
 static void set_id(struct reader *r, const uint8_t *id, uint64_t n)
 {
 	fw_ident_from_build_id(&r->self->debug_id, id, n);

@@ -44,6 +44,10 @@ bool fw_elf_has_code(const struct fw_elf *elf);
  */
 bool fw_elf_code(const struct fw_elf *elf, uint64_t offset, uint8_t *out, uint64_t n);
 
+/** Build id among notes that lie back to back, as in /sys/kernel/notes (4-byte alignment);
+ *  code id as fw_ident_code_from_build_id() has it. False: none. */
+bool fw_elf_notes_id(const struct fw_bytes *notes, struct fw_ident *ret);
+
 /** CPU by e_machine, class and byte order; never NULL. */
 const struct fw_cpu *fw_elf_cpu(const struct fw_elf *elf);
 /** Link-time address of offset 0 of the module: the page of the lowest PT_LOAD. */

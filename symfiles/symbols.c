@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "lib/base/arena.h"
@@ -624,6 +625,20 @@ char *fw_symbols_recorded(const struct fw_symbols *s, struct fw_str path)
 {
 	char *ret;
 	return asprintf(&ret, "%s%.*s", s->sysroot, (int)path.n, path.s) < 0 ? NULL : ret;
+}
+
+char *fw_symbols_below(const struct fw_symbols *s, const char *relative)
+{
+	for (size_t i = 0; i < s->num_roots; i++) {
+		struct stat st;
+		char *path;
+		if (asprintf(&path, "%s/%s", s->roots[i].path, relative) < 0)
+			return NULL;
+		if (stat(path, &st) == 0 && S_ISREG(st.st_mode))
+			return path;
+		free(path);
+	}
+	return NULL;
 }
 
 // ---- one file by path ----

@@ -97,6 +97,9 @@ const struct fw_elf *fw_symbols_elf(struct fw_symbols *s, const struct fw_symbol
 /** Where a file of that recorded path is looked for first: below the system root. malloc'd; NULL: no memory. */
 char *fw_symbols_recorded(const struct fw_symbols *s, struct fw_str path);
 
+/** The first -s folder's regular file @p relative. malloc'd; NULL: none, or no memory. */
+char *fw_symbols_below(const struct fw_symbols *s, const char *relative);
+
 /**
  * Call @p each with the path of every ELF program or library under the -s paths, in
  * search order, until it returns true; then true. For captures that do not say

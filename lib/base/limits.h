@@ -68,6 +68,7 @@ enum {
 	FW_MAX_IDENT = 64,		// characters of a debug or code id
 
 	// profiles
+	FW_MAX_KERNEL_NOTES = 65536,	// bytes of /sys/kernel/notes; a page at most
 	FW_MAX_KALLSYMS = 268435456,	// bytes of a copy of /proc/kallsyms; real ones have 15 MB
 	FW_MAX_PERF_MAP = 4194304,	// functions of one perf-PID.map; a large server has 200,000
 	FW_MAX_JIT_CODE = 524287,	// loads and moves of code in one jitdump: 19 bits of a place

@@ -12,6 +12,7 @@ struct symbol { uint64_t address; uint32_t name, length; };
 struct fw_kallsyms {
 	struct fw_file file;		// names are views of it
 	FW_VEC(struct symbol) symbols;	// code, by address
+	uint64_t end, init_end;		// of the kernel's text, of that for booting; 0: not known
 };
 
 /** One line; false: not a symbol of code. */
@@ -64,6 +65,8 @@ enum fw_code fw_kallsyms_open(const char *path, struct fw_kallsyms **ret, struct
 		return code;
 	}
 	qsort(k->symbols.data, k->symbols.count, sizeof(*k->symbols.data), by_address);
+	(void)fw_kallsyms_address(k, FW_STR("_etext"), &k->end);
+	(void)fw_kallsyms_address(k, FW_STR("_einittext"), &k->init_end);
 	*ret = k;
 	return FW_OK;
 }
@@ -77,8 +80,30 @@ void fw_kallsyms_close(struct fw_kallsyms *k)
 	free(k);
 }
 
-bool fw_kallsyms_find(const struct fw_kallsyms *k, uint64_t address, struct fw_str *ret_name,
-		      uint64_t *ret_start)
+/** "[ext4]" behind a name; empty: nothing there. */
+static struct fw_str module_of(const struct fw_kallsyms *k, const struct symbol *s)
+{
+	const char *start = (const char *)k->file.data;
+	struct fw_text rest = { start + s->name + s->length, start + k->file.size };
+	const char *newline = memchr(rest.p, '\n', (size_t)(rest.end - rest.p));
+	struct fw_str tag;
+	if (newline != NULL)
+		rest.end = newline;
+	if (!fw_text_token(&rest, &tag) || tag.n < 3 || tag.s[0] != '[' || tag.s[tag.n - 1] != ']')
+		return (struct fw_str){ NULL, 0 };
+	return (struct fw_str){ tag.s + 1, tag.n - 2 };
+}
+
+/** Is the address too far behind the kernel's own symbol to be of it? */
+static bool is_past(const struct fw_kallsyms *k, const struct symbol *s, uint64_t address)
+{
+	if (s->address == k->end || s->address == k->init_end)
+		return true;
+	return s->address < k->end ? address >= k->end :
+	       s->address < k->init_end && address >= k->init_end;
+}
+
+bool fw_kallsyms_find(const struct fw_kallsyms *k, uint64_t address, struct fw_kallsym *ret)
 {
 	size_t lo = 0, hi = k->symbols.count;
 	while (lo < hi) {
@@ -94,8 +119,13 @@ bool fw_kallsyms_find(const struct fw_kallsyms *k, uint64_t address, struct fw_s
 	while (lo > 1 && k->symbols.data[lo - 2].address == k->symbols.data[lo - 1].address)
 		lo--;
 	const struct symbol *s = &k->symbols.data[lo - 1];
-	*ret_name = (struct fw_str){ (const char *)k->file.data + s->name, s->length };
-	*ret_start = s->address;
+	struct fw_kallsym found = {
+		.name = { (const char *)k->file.data + s->name, s->length },
+		.module = module_of(k, s), .start = s->address,
+	};
+	if (found.module.n == 0 && is_past(k, s, address))
+		return false;
+	*ret = found;
 	return true;
 }
 

@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "lib/report/kallsyms.h"
 #include "lib/report/profile_internal.h"
 
 /** What was wrong with a JIT's files belongs to what is said of the recording. */
@@ -49,7 +48,7 @@ void fw_profile_destroy(struct fw_profile *p)
 		return;
 	struct fw_profile_private *private = p->private;
 	fw_binder_deinit(&private->binder);
-	fw_kallsyms_close(private->kallsyms);
+	fw_profile_kernel_deinit(&private->kernel);
 	fw_arena_deinit(&private->arena);
 	free(p->threads);
 	free(p->samples);

@@ -79,7 +79,8 @@ struct fw_profile_options {
 	uint32_t pid, tid;
 	uint64_t time_from, time_to;	// nanoseconds of the recording's clock, both included
 	struct fw_str event;
-	const char *kallsyms;		// NULL: the running kernel's
+	const char *kallsyms;		// of the recorded kernel; NULL: found, see profile_kernel.h
+	const char *running_kallsyms, *kernel_notes, *kernel_release;	// of this system, or NULL
 	const char *jit;		// perf map or jitdump, or a folder of them; NULL: none
 	const char *perf_maps;		// folder where JITs leave perf-PID.map; NULL: none
 	const char *vdso;		// file with the vDSO's image; NULL: none

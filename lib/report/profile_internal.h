@@ -6,6 +6,7 @@
 #include "lib/base/intern.h"
 #include "lib/report/profile.h"
 #include "lib/report/profile_jit.h"
+#include "lib/report/profile_kernel.h"
 #include "lib/report/profile_tree.h"
 #include "symfiles/elf_segments.h"
 
@@ -114,9 +115,7 @@ struct fw_profile_private {
 	struct fw_profile_worker *workers;
 	unsigned num_workers;
 	_Atomic uint64_t read;		// samples, by all workers
-	struct fw_kallsyms *kallsyms;
-	bool kallsyms_asked;
-	uint64_t kernel_slide;		// from recorded addresses to those of kallsyms
+	struct fw_profile_kernel kernel;
 	struct fw_place_key *frame_keys;	// of p->frames
 };
 

@@ -1,7 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/report/kallsyms.h"
 #include "lib/report/names.h"
 #include "lib/report/profile_internal.h"
 
@@ -84,6 +83,13 @@ static void fill_module(struct fw_profile *p, uint32_t number)
 	m->symbols = &none;
 	if (m->frames == 0)
 		return;
+	if (dso->kind == FW_DSO_KERNEL || dso->kind == FW_DSO_KERNEL_MODULE) {
+		const struct fw_profile_kernel *k =
+			&((struct fw_profile_private *)p->private)->kernel;
+		m->symbols = &k->symbols;
+		m->used_path = k->list == NULL ? NULL : k->path;
+		return;
+	}
 	const struct fw_profile_dso *d = fw_binder_dso(b, number);
 	if (d == NULL)
 		return;
@@ -171,44 +177,16 @@ static void clear(struct fw_report_frame *f)
 	f->have_line = false;
 }
 
-/** The list may be of another boot: what _text was then and is now tells how far it moved. */
-static uint64_t kernel_slide(const struct fw_profile *p, const struct fw_kallsyms *k)
-{
-	const struct fw_space_view *view = fw_spaces_at(p->recording->spaces, FW_KERNEL_PID,
-							p->first_time);
-	uint64_t now;
-	for (uint32_t i = 0; view != NULL && i < view->num_maps; i++) {
-		const struct fw_dso *dso = fw_spaces_dso_at(p->recording->spaces,
-							    view->maps[i].dso);
-		if (dso->kind == FW_DSO_KERNEL && view->maps[i].file_offset != 0 &&
-		    fw_kallsyms_address(k, FW_STR("_text"), &now))
-			return now - view->maps[i].file_offset;
-	}
-	return 0;
-}
-
 static void name_kernel(struct namer *n, const struct fw_profile_frame *f)
 {
 	struct fw_profile_private *private = n->p->private;
 	struct fw_report_frame *s = &n->scratch;
 	uint64_t start;
-	if (!private->kallsyms_asked) {
-		const char *path = private->options.kallsyms;
-		private->kallsyms_asked = true;
-		if (fw_kallsyms_open(path != NULL ? path : "/proc/kallsyms", &private->kallsyms,
-				     NULL) != FW_OK)
-			private->kallsyms = NULL;
-		else
-			private->kernel_slide = kernel_slide(n->p, private->kallsyms);
-	}
-	if (private->kallsyms == NULL ||
-	    !fw_kallsyms_find(private->kallsyms, f->lookup + private->kernel_slide, &s->function,
-			      &start))
-		return;
-	s->function_pc_offset = f->pc + private->kernel_slide - start;
+	if (fw_profile_kernel_name(&private->kernel, n->p, private->binder.symbols,
+				   &private->options, f->module, f->lookup, &s->function, &start))
+		s->function_pc_offset = f->pc - start;
 }
 
-/** By the jitdump that was there at the time, else by the process's perf map. */
 static void name_made(struct namer *n, const struct fw_profile_frame *f, struct fw_place_key key)
 {
 	struct fw_profile_binder *b = &((struct fw_profile_private *)n->p->private)->binder;

@@ -517,6 +517,15 @@ static enum fw_dso_kind kind_of(struct fw_str path)
 	return path.n && path.s[0] == '/' ? FW_DSO_FILE : FW_DSO_ANON;
 }
 
+/** The path by which ids are listed: "[kernel.kallsyms]" also for "[kernel.kallsyms]_text". */
+static struct fw_str listed_as(struct fw_str path)
+{
+	const char *end = path.n && path.s[0] == '[' ? memchr(path.s, ']', path.n) : NULL;
+	if (end && kind_of(path) == FW_DSO_KERNEL)
+		path.n = (size_t)(end + 1 - path.s);
+	return path;
+}
+
 static bool add_dso(struct fw_spaces *s, struct fw_str path, bool deleted,
 		    const struct fw_ident *build_id)
 {
@@ -526,7 +535,8 @@ static bool add_dso(struct fw_spaces *s, struct fw_str path, bool deleted,
 	*d = (struct dso){ { .number = (uint32_t)s->dsos.count, .kind = kind_of(path),
 			     .deleted = deleted }, false };
 	d->dso.path = (struct fw_str){ fw_arena_strndup(&s->arena, path.s, path.n), path.n };
-	uint32_t known = fw_intern_find(&s->id_paths, path.s, path.n);
+	const struct fw_str listed = listed_as(path);
+	uint32_t known = fw_intern_find(&s->id_paths, listed.s, listed.n);
 	if (build_id && build_id->n)
 		d->dso.build_id = *build_id;
 	else if (known < s->path_ids.count)
@@ -579,6 +589,7 @@ void fw_spaces_identify(struct fw_spaces *s, struct fw_str path, const struct fw
 {
 	uint32_t number;
 	take_deleted(&path);
+	path = listed_as(path);
 	if (path.n > FW_MAX_NAME)
 		path.n = FW_MAX_NAME;
 	pthread_mutex_lock(&s->lock);
@@ -589,8 +600,9 @@ void fw_spaces_identify(struct fw_spaces *s, struct fw_str path, const struct fw
 		is_new = false;
 	for (size_t i = 0; is_new && i < s->dsos.count; i++) {
 		struct dso *d = s->dsos.data[i];
-		if (!d->seen && !d->dso.build_id.n && d->dso.path.n == path.n &&
-		    memcmp(d->dso.path.s, path.s, path.n) == 0)
+		const struct fw_str listed = listed_as(d->dso.path);
+		if (!d->seen && !d->dso.build_id.n && listed.n == path.n &&
+		    memcmp(listed.s, path.s, path.n) == 0)
 			d->dso.build_id = *build_id;
 	}
 	pthread_mutex_unlock(&s->lock);
