@@ -171,6 +171,30 @@ START_TEST(a_linkage_stub_returns_to_its_caller)
 }
 END_TEST
 
+// A static program calls memcpy and the like through stubs of its own, which have no rules.
+START_TEST(a_static_program_calls_its_own_stubs)
+{
+	static const struct { uint8_t call; unsigned pc; bool caller; } cases[] = {
+		{ 0xe8, 0, true },
+		{ 0xe8, 4, true },	// behind endbr64
+		{ 0xe9, 0, false },	// a jump leaves no return address
+	};
+	const uint32_t offset = (uint32_t)(F - R);
+	begin(FW_CPU_AMD64, nameless, CODE(0xf3, 0x0f, 0x1e, 0xfa, 0xff, 0x25, 0x75, 0x2f, 0, 0,
+					   0x66, 0x0f, 0x1f, 0x44, 0, 0));
+	world_bytes(&w, R - 5, (const uint8_t[]){ cases[_i].call, (uint8_t)offset, (uint8_t)(offset >> 8),
+		    (uint8_t)(offset >> 16), (uint8_t)(offset >> 24) }, 5);
+	at(F + cases[_i].pc, S);
+	world_stack(&w, S, R, UINT64_C(0), END);
+	world_walk(&w);
+	if (cases[_i].caller)
+		expect_frame(&w, 1, R, FW_TRUST_PROLOGUE);
+	expect_end(&w, cases[_i].caller ? 2 : 1,
+		   cases[_i].caller ? FW_STOP_END_OF_STACK : FW_STOP_NO_RULE);
+	world_deinit(&w);
+}
+END_TEST
+
 // A caller's frame: sub $8,%rsp; call g; (noreturn: the function ends here)
 START_TEST(a_call_that_never_returns_ends_its_function)
 {
@@ -262,6 +286,7 @@ Suite *walk_prologue_suite(void)
 	tcase_add_loop_test(tc, unclear_ways_are_not_followed, 0,
 			    sizeof(unclear) / sizeof(*unclear));
 	tcase_add_test(tc, a_linkage_stub_returns_to_its_caller);
+	tcase_add_loop_test(tc, a_static_program_calls_its_own_stubs, 0, 3);
 	tcase_add_test(tc, a_call_that_never_returns_ends_its_function);
 	tcase_add_loop_test(tc, the_same_at_32_bits, 0, 2);
 	tcase_add_loop_test(tc, code_mends_a_rule_that_leads_nowhere, 0, 4);
