@@ -2,10 +2,11 @@
 """Stacks of samples, one by one, against `perf script --no-inline` and hotspot-perfparser (libdw).
 
 usage: samples_right.py [--only NAME,...] [--keep DIR] [--show N] FRAMEWALK     (make oracle-samples)
-       samples_right.py --check FRAMEWALK                      (a few short recordings, in make check)
+       samples_right.py --check FRAMEWALK                      (testdata/stacks, in make check)
        samples_right.py FRAMEWALK RECORDING...                 (recordings that are there)
+       samples_right.py --store RECORDING                      (what --check needs of perf and perfparser)
 
-Programs are built and recorded here, where perf, compilers and the rest are to be had; what is not
+Except for --check, which asks no other tool and gives the same on every machine, programs are built and recorded here, where perf, compilers and the rest are to be had; what is not
 there is skipped. A sample's frames are places in files (path, offset), so that nobody's symbols
 decide. Prints TAP and a table; exit status 1: a sample is wrong or not explained.
 
@@ -91,12 +92,13 @@ class Elf:
 
 
 elfs = {}
+shipped = None        # the folder that has all files instead
 
 
 def elf_of(path):
     if path not in elfs:
         try:
-            elfs[path] = Elf(path)
+            elfs[path] = Elf(os.path.join(shipped, os.path.basename(path)) if shipped else path)
         except (OSError, ValueError, struct.error):
             elfs[path] = None
     return elfs[path]
@@ -155,8 +157,17 @@ def run(args, timeout=300, **kw):
     return p.stdout.decode("utf-8", "replace"), p
 
 
+def perf_text(path):
+    return run(["perf", "script", "--no-inline", "-i", path])[0]
+
+
+def stored(path, kind):
+    with open(path[:-len("data")] + kind) as f:
+        return f.read()
+
+
 def perf_says(path):
-    return parse_text(run(["perf", "script", "--no-inline", "-i", path])[0])
+    return parse_text(stored(path, "script") if shipped else perf_text(path))
 
 
 def ours_says(framewalk, path, extra):
@@ -249,6 +260,24 @@ def libdw_says(path, maps):
             frames = [where.get(number, 0) for number in struct.unpack_from(">%di" % n, b, 25)]
             ret[tid, "%d.%06d" % (time // 10 ** 9, time // 1000 % 10 ** 6)].append(
                 [f for f in frames if f is not None])
+    return ret
+
+
+def store(path):
+    """Beside the recording: perf's text, and a line a sample of perfparser's offsets."""
+    with open(path[:-len("data")] + "script", "w") as f:
+        f.write("\n".join(line.rstrip() for line in perf_text(path).splitlines()) + "\n")
+    with open(path[:-len("data")] + "libdw", "w") as f:
+        for (tid, time), stacks in sorted(libdw_says(path, Maps(path)).items()):
+            for frames in stacks:
+                f.write("%d %s %s\n" % (tid, time, " ".join("%x" % a for a in frames)))
+
+
+def libdw_stored(path):
+    ret = collections.defaultdict(list)
+    for line in stored(path, "libdw").splitlines():
+        tid, time, *frames = line.split()
+        ret[int(tid), time].append([int(a, 16) for a in frames])
     return ret
 
 
@@ -345,7 +374,11 @@ def compare(framewalk, path, extra=(), libdw=True, show=3):
     for key, frames in perf_says(path):
         perf[key].append(frames)
     ours, cut, trust = ours_says(framewalk, path, list(extra))
-    dw = libdw_says(path, Maps(path)) if libdw and os.path.exists(PERFPARSER) else None
+    dw = None
+    if shipped:
+        dw = libdw_stored(path)
+    elif libdw and os.path.exists(PERFPARSER):
+        dw = libdw_says(path, Maps(path))
     table, shown = collections.Counter(), []
     complete = agreed = asked = scans = 0
     names = collections.Counter()
@@ -426,9 +459,9 @@ for (let i = 0; i < %d; i++) { m[c.createHash('sha256').update('x' + i).digest('
   if (i %% 100 == 0) { m = JSON.parse(JSON.stringify(m)); [...Object.keys(m)].sort((a, b) => a < b ? 1 : -1); } }"""
 
 
-def inputs(folder, much):
+def inputs(folder):
     """name -> (options of perf record, command, every stack must reach the root). None: not here."""
-    n = 20 if much else 4
+    n = 20
     plain, two = c(folder, "work"), cxx(folder)
     shell = "for i in 1 2 3 4; do %s %d; %s %d; done" % (plain, 8 * n, two, 10 * n)
     yield "C", (), plain and [plain, str(80 * n)], True
@@ -441,8 +474,6 @@ def inputs(folder, much):
     yield "i386", (), narrow and [narrow, str(60 * n)], True
     yield "exec", (), plain and two and ["sh", "-c", shell], True
     yield "cut", ("--call-graph", "dwarf,1024"), plain and [plain, str(30 * n)], False
-    if not much:
-        return
     rust = build(folder, "work-rs", "rustc", "-O", "-g", "--edition", "2021", source("work.rs"))
     yield "Rust", (), rust and [rust, "300"], True
     stripped = build(folder, "work-rs-s", "rustc", "-O", "-C", "strip=symbols", "--edition", "2021", source("work.rs"))
@@ -514,16 +545,34 @@ def usable():
         return run(["perf", "record", "-q", "-e", "cpu-clock:u", "--call-graph", "dwarf,512", "-o", f.name, "true"])[1].returncode == 0
 
 
+def check(framewalk, show):
+    """The recordings of testdata/stacks: what perf and perfparser say of them is there, too."""
+    global shipped
+    shipped = os.path.join(os.environ.get("TESTDATA", os.path.join(HERE, "../testdata")), "stacks")
+    paths = sorted(os.path.join(shipped, f) for f in os.listdir(shipped) if f.endswith(".data"))
+    print("1..%d" % len(paths))
+    options = ["-s", shipped, "--sysroot", shipped]
+    return all([report(i + 1, os.path.basename(path), compare(framewalk, path, options, True, show), "cut" not in path)
+                for i, path in enumerate(paths)])
+
+
 def main():
     a = argparse.ArgumentParser()
     a.add_argument("--check", action="store_true")
     a.add_argument("--only", default="")
     a.add_argument("--keep")
     a.add_argument("--show", type=int, default=3)
+    a.add_argument("--store", action="store_true")
     a.add_argument("framewalk")
     a.add_argument("recordings", nargs="*")
     args = a.parse_args()
+    if args.store:
+        for path in [args.framewalk, *args.recordings]:
+            store(path)
+        return
     framewalk = os.path.abspath(args.framewalk)
+    if args.check:
+        sys.exit(not check(framewalk, args.show))
     if args.recordings:
         print("1..%d" % len(args.recordings))
         sys.exit(not all([report(i + 1, os.path.basename(path), compare(framewalk, path, (), True, args.show), False)
@@ -535,7 +584,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = args.keep or folder
         os.makedirs(folder, exist_ok=True)
-        for name, options, command, whole in inputs(folder, not args.check):
+        for name, options, command, whole in inputs(folder):
             if args.only and name not in args.only.split(","):
                 continue
             number += 1
