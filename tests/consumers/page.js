@@ -3,7 +3,7 @@
 //
 // usage: node page.js FOLDER     with small.html hostile.html deep.html large.html diff.html
 'use strict';
-const { path, ok, equal, inBrowser, open } = require('./common.js');
+const { fs, path, ok, equal, inBrowser, open } = require('./common.js');
 const folder = process.argv[2];
 const file = name => path.join(folder, name + '.html');
 const state = page => page.evaluate('flame.state()');
@@ -154,7 +154,27 @@ async function events(browser) {
 	await page.close();
 }
 
+/** An unwound recording: two threads, half of the samples each. */
+async function real(browser) {
+	if (!fs.existsSync(file('real')))
+		return;
+	const page = await open(browser, file('real'));
+	const s = await state(page), width = s.width;
+	ok(/^\d+ samples of cpu-clock:ppp in \d/.test(await text(page, 'facts')), 'page/real-facts', await text(page, 'facts'));
+	await page.screenshot({ path: path.join(folder, 'real.png') });
+	ok((await find(page, 'work(int)')).w > width * 0.8, 'page/real-work-is-wide');
+	equal((await find(page, 'start_thread')).row < (await find(page, 'work(int)')).row, true, 'page/real-root-below');
+	await clickFrame(page, 'work(int)');
+	equal((await state(page)).zoom, 'work(int)', 'page/real-click-zooms');
+	ok(Math.abs((await find(page, 'work(int)')).w - width) < 1, 'page/real-zoomed-width');
+	await page.fill('#search', 'area');
+	ok(/^matched \d+\.\d\d %, \d+ functions?$/.test(await text(page, 'matched')), 'page/real-search', await text(page, 'matched'));
+	await page.screenshot({ path: path.join(folder, 'real-zoomed.png') });
+	equal(page.faults, [], 'page/real-no-faults');
+	await page.close();
+}
+
 inBrowser(async browser => {
-	for (const each of [small, events, hostile, large, deep, difference])
+	for (const each of [small, events, hostile, large, deep, difference, real])
 		await each(browser);
 });

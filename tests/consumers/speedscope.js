@@ -27,5 +27,9 @@ async function load(browser, name, title, want) {
 
 inBrowser(async browser => {
 	await load(browser, 'small.folded', 'small.folded', ['main', 'work', 'fast', '[libc.so.6]', 'do_fault']);
+	if (fs.existsSync(path.join(folder, 'real.folded'))) {
+		await load(browser, 'real.folded', 'real.folded', ['work(int)', 'round_shape<1>::area(int) const']);
+		await load(browser, 'real.perf', 'work tid: ', []);	// a profile a thread, main()'s first
+	}
 	await load(browser, 'small.perf', 'app tid: 101', ['main', 'work', 'fast', 'do_fault']);
 });
