@@ -195,6 +195,32 @@ START_TEST(a_static_program_calls_its_own_stubs)
 }
 END_TEST
 
+// ld.so calls a function of its own, which jumps to a library's _fini: sub $8,%rsp; add $8,%rsp; ret
+static const struct { const char *symbols; unsigned pc; } tail_calls[] = {
+	{ named, 0 },		// where it starts
+	{ nameless, 4 },	// by what is left of it
+	{ named, 4 },
+};
+
+START_TEST(what_was_called_may_have_jumped_here)
+{
+	begin(FW_CPU_AMD64, tail_calls[_i].symbols, CODE(0x48, 0x83, 0xec, 0x08, 0x48, 0x83, 0xc4, 0x08, 0xc3));
+	world_module(&w, M + 0x100000, 0x10000, named);
+	const uint64_t back = M + 0x103000;
+	world_bytes(&w, back - 5, CODE(0xe8, 0, 1, 0, 0));
+	world_bytes(&w, back + 0x100, CODE(0xff, 0xe0, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+					   0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc));
+	at(F + tail_calls[_i].pc, S);
+	// a caller's caller's frame record must not win
+	world_reg(&w, "rbp", S + 0x20);
+	world_stack(&w, S, tail_calls[_i].pc ? UINT64_C(7) : back, tail_calls[_i].pc ? back : 0,
+		    UINT64_C(0), UINT64_C(0), S + 0x40, R, UINT64_C(0), END);
+	world_walk(&w);
+	expect_frame(&w, 1, back, FW_TRUST_PROLOGUE);
+	world_deinit(&w);
+}
+END_TEST
+
 // A caller's frame: sub $8,%rsp; call g; (noreturn: the function ends here)
 START_TEST(a_call_that_never_returns_ends_its_function)
 {
@@ -287,6 +313,8 @@ Suite *walk_prologue_suite(void)
 			    sizeof(unclear) / sizeof(*unclear));
 	tcase_add_test(tc, a_linkage_stub_returns_to_its_caller);
 	tcase_add_loop_test(tc, a_static_program_calls_its_own_stubs, 0, 3);
+	tcase_add_loop_test(tc, what_was_called_may_have_jumped_here, 0,
+			    sizeof(tail_calls) / sizeof(*tail_calls));
 	tcase_add_test(tc, a_call_that_never_returns_ends_its_function);
 	tcase_add_loop_test(tc, the_same_at_32_bits, 0, 2);
 	tcase_add_loop_test(tc, code_mends_a_rule_that_leads_nowhere, 0, 4);

@@ -82,10 +82,6 @@ bool fw_walk_leads_here(struct fw_walker *w, uint64_t address)
 	bool known;
 	if (w->frame.module == FW_NO_MODULE || !fw_walk_call_target(w, address, &target))
 		return true;
-	// In the stub itself, or behind its endbr: a static program has some of its own,
-	// for indirect functions (IRELATIVE slots).
-	if (target <= w->frame.pc && w->frame.pc - target <= 4 && is_stub(w, target, &known))
-		return true;
 	const struct fw_module_info *mine = &w->snapshot->modules[w->frame.module];
 	bool same = fw_snapshot_module(w->snapshot, target) == mine;
 	// A program does not call its own functions through stubs; a library may.

@@ -45,14 +45,19 @@ static void restore(struct fw_walker *w, struct fw_regs *regs, uint8_t reg, uint
 		fw_regs_clear(regs, reg);
 }
 
-/** The caller whose return address lies below @p cfa; false: nothing supports it. */
-static bool caller_at(struct fw_walker *w, uint64_t cfa, struct fw_caller *ret)
+/**
+ * The caller whose return address lies below @p cfa; false: nothing supports it. Where it
+ * is certain that a return would take it (@p certain) a call to elsewhere supports it, too:
+ * that function has left by a jump, as _dl_call_fini does to a library's _fini, or as a
+ * static program's stubs do.
+ */
+static bool caller_at(struct fw_walker *w, uint64_t cfa, bool certain, struct fw_caller *ret)
 {
 	const struct fw_cpu *cpu = w->cpu;
 	uint64_t address;
 	cfa &= cpu->word_mask;
 	if (cfa <= w->frame.sp || !fw_walk_read(w, cfa - cpu->word_size, &address) ||
-	    fw_walk_evidence(w, address) != FW_EVIDENCE_CALL || !fw_walk_leads_here(w, address))
+	    fw_walk_evidence(w, address) != FW_EVIDENCE_CALL || (!certain && !fw_walk_leads_here(w, address)))
 		return false;
 	ret->trust = FW_TRUST_PROLOGUE;
 	ret->regs = w->regs;
@@ -82,7 +87,8 @@ static bool by_start(struct fw_walker *w, bool wide, struct fw_caller *ret)
 	if (s.sp_known && s.bp_known && ((by_sp ^ by_bp) & w->cpu->word_mask) != 0)
 		return false;
 	const uint64_t cfa = s.sp_known ? by_sp : by_bp;
-	if (!caller_at(w, cfa, ret))
+	const bool entered = w->frame.pc == start && w->frame.lookup == start;
+	if (!caller_at(w, cfa, entered, ret))
 		return false;
 	for (unsigned i = 0; i < (wide ? 16u : 8u); i++) {
 		const uint8_t reg = dwarf_number(wide, i);
@@ -117,7 +123,7 @@ static bool by_return(struct fw_walker *w, bool wide, struct fw_caller *ret)
 		const bool leaves = fw_x86_is(&in, 0xff) && (in.reg & 7) == 4 && in.mod != 3 &&
 				    !in.has_base && !in.has_index;
 		if (fw_x86_is(&in, 0xc3) || fw_x86_is(&in, 0xc2) || leaves) {
-			if (!caller_at(w, at + word, ret))
+			if (!caller_at(w, at + word, true, ret))
 				return false;
 			if (fw_x86_is(&in, 0xc2))
 				ret->regs.v[w->cpu->sp] += (uint16_t)in.immediate;
