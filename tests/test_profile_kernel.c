@@ -24,6 +24,8 @@ Suite *profile_kernel_suite(void);
 #define ANOTHER_RELEASE "no build id was recorded, and the running kernel's release is another; " \
 			"--kallsyms takes a copy of the recorded one's list"
 
+#define BEHIND "<"		// in front of a map's name: it ends before the frame
+
 // The sample's kernel frame is at ffffffff81000010; do_it begins at ..08.
 static const struct {
 	const char *mapped;		// what lies there as recorded
@@ -67,6 +69,11 @@ static const struct {
 	{ "[ext4_2]", true, "6.1", NULL, SAME, IN_MODULE, NULL, NULL,
 	  FW_SYMBOLS_LOADED, "", "given" },
 	{ "[ext4]", true, "6.1", NULL, SAME, LIST, NULL, NULL, FW_SYMBOLS_LOADED, "", "given" },
+	// .init.text is behind the kernel's map; behind a module's nobody knows
+	{ BEHIND "[kernel.kallsyms]_text", true, "6.1", LIST, SAME, NULL, NULL, "do_it",
+	  FW_SYMBOLS_LOADED, "", "running" },
+	{ BEHIND "[ext4]", true, "6.1", LIST, SAME, NULL, NULL, "do_it",
+	  FW_SYMBOLS_NOT_SEARCHED, NULL, NULL },
 	{ "[bpf_prog_12ab]", true, "6.1", LIST, SAME, NULL, NULL, "bpf_prog_12ab",
 	  FW_SYMBOLS_LOADED, "", "running" },
 	{ "[kernel.kallsyms]_text", true, "6.1", "0000000000000000 T _text\n", SAME, NULL, NULL,
@@ -93,9 +100,9 @@ static void record(struct synth_perf *s, int i)
 	perf_put_u32(s, UINT32_MAX);
 	perf_put_u32(s, 0);
 	perf_put_u64(s, UINT64_C(0xffffffff81000000));
-	perf_put_u64(s, 0x1000);
+	perf_put_u64(s, cases[i].mapped[0] == BEHIND[0] ? 8 : 0x1000);
 	perf_put_u64(s, UINT64_C(0xffffffff81000000));
-	perf_put_text(s, cases[i].mapped);
+	perf_put_text(s, cases[i].mapped + (cases[i].mapped[0] == BEHIND[0]));
 	perf_put_trailer(s, 0, 0);
 	perf_put_sample(s, 7, 50, 1, 0, 0);
 	synth_perf_end(s);
@@ -130,7 +137,7 @@ static void check_profile(const struct fw_profile *p, const struct folder *f, in
 	ck_assert_uint_eq(p->num_frames, 1);
 	const struct fw_profile_frame *frame = &p->frames[0];
 	const struct fw_profile_line *line = &p->lines[frame->first_line];
-	const struct fw_profile_module *m = &p->modules[frame->module];
+	const bool nowhere = cases[i].status == FW_SYMBOLS_NOT_SEARCHED;
 	ck_assert(frame->kernel);
 	if (cases[i].name) {
 		ck_assert_uint_eq(line->function.n, strlen(cases[i].name));
@@ -139,6 +146,13 @@ static void check_profile(const struct fw_profile *p, const struct folder *f, in
 	} else {
 		ck_assert_uint_eq(line->function.n, 0);
 	}
+	ck_assert_int_eq(frame->module == FW_NO_MODULE, nowhere);
+	if (nowhere)
+		return;
+	const struct fw_profile_module *m = &p->modules[frame->module];
+	const char *path = strstr(cases[i].mapped, "[kernel") ? "[kernel.kallsyms]" : cases[i].mapped;
+	ck_assert_uint_eq(m->path.n, strlen(path));
+	ck_assert_mem_eq(m->path.s, path, m->path.n);
 	ck_assert_int_eq(m->symbols->status, cases[i].status);
 	ck_assert_str_eq(m->symbols->message, cases[i].message);
 	if (cases[i].from)

@@ -75,7 +75,12 @@ static void fill_module(struct fw_profile *p, uint32_t number)
 	struct fw_profile_binder *b = &((struct fw_profile_private *)p->private)->binder;
 	const struct fw_dso *dso = fw_spaces_dso_at(p->recording->spaces, number);
 	m->path = dso->path;
-	m->name = fw_base_name(dso->path);
+	// "[kernel.kallsyms]_text": what the map starts at is no part of the name
+	const char *end = dso->kind != FW_DSO_KERNEL ? NULL :
+			  memchr(dso->path.s, ']', dso->path.n);
+	if (end != NULL)
+		m->path.n = (size_t)(end + 1 - dso->path.s);
+	m->name = fw_base_name(m->path);
 	if (m->name.n == 0)
 		m->name = m->path;
 	m->build_id = dso->build_id;

@@ -242,12 +242,33 @@ static uint32_t add_user_chain(struct fw_profile_worker *w, const struct fw_samp
 	return node;
 }
 
+/**
+ * The kernel's own map, where nothing else lies between: it ends before .init.text, from
+ * where the idle task was started.
+ */
+static const struct fw_mapping *kernel_below(const struct fw_profile_worker *w,
+					     const struct fw_space_view *view, uint64_t pc)
+{
+	const struct fw_mapping *below = NULL;
+	for (uint32_t i = 0; i < view->num_maps; i++) {
+		const struct fw_mapping *map = &view->maps[i];
+		if (map->start <= pc && (below == NULL || map->start > below->start))
+			below = map;
+	}
+	if (below == NULL || fw_spaces_dso_at(w->profile->recording->spaces, below->dso)->kind !=
+			     FW_DSO_KERNEL)
+		return NULL;
+	return below;
+}
+
 static uint32_t add_kernel(struct fw_profile_worker *w, const struct fw_sample *s, uint64_t pc,
 			   bool exact, uint32_t node)
 {
 	const struct fw_space_view *view = view_at(w, &w->kernel_view, FW_KERNEL_PID, s->time);
 	const struct fw_mapping *map = view == NULL ? NULL :
 				       fw_space_find(view, exact ? pc : pc - 1);
+	if (map == NULL && view != NULL)
+		map = kernel_below(w, view, pc);
 	uint32_t trust = exact ? FW_TRUST_CONTEXT : FW_TRUST_PREWALKED;
 	w->frames++;
 	w->trusts[trust]++;
