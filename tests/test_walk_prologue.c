@@ -138,6 +138,8 @@ END_TEST
 static const struct { const char *what; const uint8_t *code; size_t n; } unclear[] = {
 	{ "a call on the way", CODE(0xe8, 0, 0, 0, 0, 0xc3) },
 	{ "a push on the way", CODE(0x53, 0x5b, 0xc3) },
+	{ "a pop of what is not there yet", CODE(0x48, 0x83, 0xec, 0x08, 0x5b, 0xc3) },
+	{ "a return to what is not there yet", CODE(0x48, 0x83, 0xec, 0x08, 0xc3) },
 	{ "a jump through a register", CODE(0xff, 0xe0) },
 	{ "a trap", CODE(0x0f, 0x0b) },
 	{ "itself", CODE(0xeb, 0xfe) },
@@ -198,6 +200,7 @@ END_TEST
 // ld.so calls a function of its own, which jumps to a library's _fini: sub $8,%rsp; add $8,%rsp; ret
 static const struct { const char *symbols; unsigned pc; } tail_calls[] = {
 	{ named, 0 },		// where it starts
+	{ nameless, 0 },
 	{ nameless, 4 },	// by what is left of it
 	{ named, 4 },
 };

@@ -135,12 +135,14 @@ static bool by_return(struct fw_walker *w, bool wide, struct fw_caller *ret)
 		if (flow == FW_X86_PLAIN) {
 			const bool pops = in.map == 0 && !in.vex && (in.opcode & 0xf8) == 0x58;
 			if ((in.map == 0 && !in.vex && (in.opcode & 0xf8) == 0x50) ||
-			    !fw_x86_effect(&s, &in, wide) || !s.sp_known || s.sp > top)
+			    !fw_x86_effect(&s, &in, wide) || !s.sp_known)
 				return false;
 			if (pops || fw_x86_is(&in, 0xc9)) {
 				const unsigned reg = pops ? in.reg : BP;
 				restored |= (uint16_t)(1u << reg);
 				restored_at[reg] = w->frame.sp + (uint64_t)(top - s.sp) - word;
+				if (restored_at[reg] < w->frame.sp)
+					return false;	// what is not there yet
 			}
 		}
 		pc += in.length + (flow == FW_X86_JUMP ? (uint64_t)in.immediate : 0);
