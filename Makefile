@@ -184,8 +184,8 @@ oracle-cfi: $(O)/tests/tools/print_rows ## CFI rows against readelf: SYSTEM_LIBS
 	$(TEST_ENV) python3 tests/oracle_cfi.py $< $(SYSTEM_LIBS)
 oracle-names: all ## names and lines of 100,000 addresses of large programs: ONLY=g++-5 or PROGRAMS='FILE ...'
 	$(TEST_ENV) python3 tests/oracle_names.py --large --only '$(ONLY)' $(O)/framewalk $(PROGRAMS)
-oracle-samples: all ## stacks of samples against perf script and hotspot-perfparser: ONLY=NAME,... RECORDINGS='FILE ...'
-	$(TEST_ENV) python3 tests/samples_right.py --only '$(ONLY)' $(O)/framewalk $(RECORDINGS)
+oracle-samples: all ## stacks of samples against perf script and hotspot-perfparser: ONLY=NAME,... KEEP=DIR RECORDINGS='FILE ...'
+	$(TEST_ENV) python3 tests/samples_right.py --only '$(ONLY)' $(if $(KEEP),--keep '$(KEEP)') $(O)/framewalk $(RECORDINGS)
 
 SECONDS ?= 60
 fuzz-%: ## fuzz-sym, fuzz-minidump ...: libFuzzer under ASan+UBSan, SECONDS=600

@@ -2,6 +2,7 @@
 """Stacks of samples, one by one, against `perf script --no-inline` and hotspot-perfparser (libdw).
 
 usage: samples_right.py [--only NAME,...] [--keep DIR] [--show N] FRAMEWALK     (make oracle-samples)
+                                     recordings and programs are kept in --keep's folder and taken from there
        samples_right.py --check FRAMEWALK                      (testdata/stacks, in make check)
        samples_right.py FRAMEWALK RECORDING...                 (recordings that are there)
        samples_right.py --store RECORDING                      (what --check needs of perf and perfparser)
@@ -69,7 +70,7 @@ class Elf:
         wide = self.data[4] == 2
         h = struct.unpack_from("<HHIQQQIHHHHHH" if wide else "<HHIIIIIHHHHHH", self.data, 16)
         self.machine, self.entry, off, size, n = h[1], h[3], h[4], h[8], h[9]
-        self.loads = []
+        self.loads, self.wide, self.has_table = [], wide, False
         for i in range(n):
             if wide:
                 kind, flags, o, v, _, fs, _, _ = struct.unpack_from("<IIQQQQQQ", self.data, off + i * size)
@@ -77,6 +78,22 @@ class Elf:
                 kind, o, v, _, fs, _, flags, _ = struct.unpack_from("<8I", self.data, off + i * size)
             if kind == 1:
                 self.loads.append((o, v, fs, flags))
+            if kind == 0x6474e550:                       # PT_GNU_EH_FRAME
+                self.has_table, self.table = True, (o, v)
+
+    def in_table(self, offset):
+        """Is there an FDE in .eh_frame_hdr's table (LSB core 5, 10.6.2) for this place?"""
+        o, v = self.table
+        if self.data[o:o + 4] != b"\x01\x1b\x03\x3b":
+            return True
+        n, = struct.unpack_from("<I", self.data, o + 8)
+        starts = struct.unpack_from("<%di" % (2 * n), self.data, o + 12)
+        i = bisect.bisect_right(starts[::2], self.address(offset) - v) - 1
+        fde = self.offset(v + starts[2 * i + 1]) if i >= 0 else None
+        if fde is None:
+            return False
+        size, = struct.unpack_from("<I", self.data, fde + 12)
+        return self.address(offset) - v - starts[2 * i] < size
 
     def offset(self, address):
         for o, v, size, _ in self.loads:
@@ -229,11 +246,28 @@ class Maps:
         self.cache[pid, n] = maps
         return maps
 
+    def bases(self, pid, time, path, depth=0):
+        """Where the file lay at any time up to now: perf keeps what was before exec, and of the parent."""
+        ret = set()
+        for when, kind, what in self.of.get(pid, []):
+            if when > time:
+                break
+            if kind == "fork" and depth < 16:
+                ret |= self.bases(what, when, path, depth + 1)
+            elif kind == "map" and what[3] == path:
+                ret.add(what[0] - what[2])
+        return ret
+
     def place(self, pid, time, address):
         for start, end, offset, path in reversed(self.at(pid, time)):
             if start <= address < end:
                 return address - start + offset, path
         return address, None
+
+
+def pids_of(path):
+    text = run(["perf", "script", "--no-inline", "-F", "pid,tid", "-G", "-i", path])[0]
+    return {int(tid): int(pid) for pid, tid in re.findall(r"(\d+)/(\d+)", text)}
 
 
 def libdw_says(path, maps):
@@ -368,6 +402,50 @@ def judge(perf, ours, cut, libdw):
     return kind, False, why
 
 
+def cause(perf, ours, trust, cut, pid, when, maps):
+    """Why perf has not what ours has behind the first difference, from what is known of the frame there."""
+    if len(perf) > 1 and perf[-1][1] == "[unknown]" and perf != ours[:len(perf)]:
+        perf = perf[:-1]                             # "nowhere"
+    p, o = user(perf), user(ours)
+    i = 0
+    while i < len(p) and i < len(o) and p[i] == o[i]:
+        i += 1
+    if i >= len(o):
+        return "other"
+    if len(perf) >= 127:
+        return "127 frames"                          # its --max-stack
+    if cut and i == len(p) == len(o) - 1:
+        return "last word of the copy"               # access_mem: addr + 8 >= end
+    offset, path = o[max(i - 1, 0)]
+    elf = elf_of(path)
+    if elf and not elf.wide:
+        return "32 bits"
+    if i == 0:
+        return "pc"
+    if trust[i] == "leaf" or trust[i] == "prologue":
+        return "no rules, by code"
+    if trust[i] == "frame_pointer":
+        return "no rules, frame record" if elf else "JIT"
+    if trust[i] == "scan":
+        return "no rules, scan"
+    if elf is None:
+        return "vdso" if path.startswith("[vdso") else "no file"
+    if not elf.has_table:
+        return "no .eh_frame_hdr"
+    if not elf.in_table(offset):
+        return "not in .eh_frame_hdr"
+    if maps is None:
+        return "other"
+    return "stale map" if len(maps.bases(pid, when, path)) > 1 else "other"
+
+
+def rewritten(frames, agreed):
+    """libgcc's uw_install_context writes the handler over its caller's return address before
+    _Unwind_RaiseException moves sp: there the rules, and so libdw, lead nowhere."""
+    return agreed and len(frames) > 1 and "libgcc_s" in frames[0][1] and \
+        re.match(r"_Unwind_(RaiseException|Resume|ForcedUnwind)", frames[1][2]) is not None
+
+
 def compare(framewalk, path, extra=(), libdw=True, show=3):
     perf = collections.defaultdict(list)
     count = 0
@@ -375,12 +453,14 @@ def compare(framewalk, path, extra=(), libdw=True, show=3):
         perf[key].append(frames)
     ours, cut, trust = ours_says(framewalk, path, list(extra))
     dw = None
+    maps, pids = (None, {}) if shipped else (Maps(path), pids_of(path))
     if shipped:
         dw = libdw_stored(path)
     elif libdw and os.path.exists(PERFPARSER):
-        dw = libdw_says(path, Maps(path))
+        dw = libdw_says(path, maps)
     table, shown = collections.Counter(), []
-    complete = agreed = asked = scans = 0
+    complete = agreed = asked = scans = torn = 0
+    causes = collections.Counter()
     names = collections.Counter()
     for i, (key, frames) in enumerate(ours):
         count += 1
@@ -396,7 +476,13 @@ def compare(framewalk, path, extra=(), libdw=True, show=3):
             agreed += check(user(frames))
         kind, right, why = judge(theirs, frames, cut[i], check)
         table[kind + ("" if right else ": WRONG")] += 1
-        complete += not cut[i] and not proved(user(frames), False)
+        if not cut[i] and not proved(user(frames), False):
+            complete += 1
+        elif judged and not cut[i]:
+            torn += rewritten(frames, check(user(frames)))
+        if kind.startswith(("longer", "skipped", "other")):
+            when = int(key[1].replace(".", "")) * 1000 + 999
+            causes[cause(theirs, frames, trust[i], cut[i], pids.get(key[0], key[0]), when, maps)] += 1
         scans += "scan" in trust[i]
         for a, b in zip(theirs, frames):
             if a[:2] == b[:2]:
@@ -407,7 +493,7 @@ def compare(framewalk, path, extra=(), libdw=True, show=3):
     if missing:
         table["missing: WRONG"] += missing
     return {"count": count, "table": table, "complete": complete, "asked": asked, "agreed": agreed,
-            "cut": sum(cut), "scans": scans, "names": names, "shown": shown}
+            "cut": sum(cut), "torn": torn, "causes": causes, "scans": scans, "names": names, "shown": shown}
 
 
 def name_class(a, b):
@@ -480,7 +566,7 @@ def inputs(folder):
     yield "Rust stripped", (), stripped and [stripped, "300"], True
     big = os.path.join(HERE, "oracle_names.cc")
     yield "gcc", ("--call-graph", "dwarf,32768"), tool("g++") and [
-        "g++", "-O2", "-g", "-c", "-o", "/dev/null", big], False
+        "g++", "-O2", "-g", "-DUNIT=1", "-c", "-o", "/dev/null", big], False
     yield "gcc 8 KB", (), tool("g++") and ["g++", "-O2", "-g", "-c", "-o", "/dev/null", source("work.cc")], False
     yield "clang", ("--call-graph", "dwarf,65528"), tool("clang++") and [
         "clang++", "-O2", "-g", "-c", "-o", "/dev/null", source("work.cc")], False
@@ -501,6 +587,8 @@ def inputs(folder):
 def record(folder, name, options, command):
     """A recording; None: perf could not."""
     path = os.path.join(folder, re.sub(r"\W", "-", name) + ".data")
+    if os.path.exists(path):
+        return path
     options = list(options)
     if "-F" not in options:
         options += ["-F", "997"]
@@ -520,13 +608,15 @@ def report(number, name, r, whole):
     wrong = sum(n for k, n in r["table"].items() if k.endswith("WRONG"))
     ok = r["count"] > 0 and wrong * 1000 <= r["count"]
     unwound = r["count"] - r["table"]["pc only"] - r["table"]["equal, kernel only"]
-    if whole and (r["complete"] + r["cut"] < unwound or r["cut"] * 20 > unwound):
+    if whole and (r["complete"] + r["cut"] + r["torn"] < unwound or r["cut"] * 20 > unwound):
         ok = False
     line = ", ".join("%s %d" % kv for kv in sorted(r["table"].items(), key=lambda kv: -kv[1]))
-    print("%s %d - samples %s: %d: %s; to the root %d, cut %d, libdw the same %d of %d; names %s%s" % (
+    print("%s %d - samples %s: %d: %s; to the root %d, cut %d, libdw the same %d of %d; names %s%s%s%s" % (
         "ok" if ok else "not ok", number, name, r["count"], line, r["complete"], r["cut"], r["agreed"], r["asked"],
         ", ".join("%s %d" % kv for kv in sorted(r["names"].items())),
-        ", %d with scan" % r["scans"] if r["scans"] else ""))
+        ", %d with scan" % r["scans"] if r["scans"] else "",
+        ", %d while an exception's handler is installed" % r["torn"] if r["torn"] else "",
+        "; perf: " + ", ".join("%s %d" % kv for kv in sorted(r["causes"].items())) if r["causes"] else ""))
     for key, why, theirs, frames, judged, trust in r["shown"]:
         print("#   %s: %s" % (" ".join(map(str, key)), why))
         print("#     perf  " + " ".join("%x(%s)" % (f[0], os.path.basename(f[1])) for f in theirs))
