@@ -574,7 +574,7 @@ def inputs(folder):
         "rustc", "-O", "--edition", "2021", "--emit", "obj", "-o", os.path.join(folder, "x.o"), source("work.rs")], False
     yield "python", ("--call-graph", "dwarf,32768"), tool("python3") and ["python3", "-c", JSON_WORK % 1000], False
     yield "node", ("--call-graph", "dwarf,16384"), tool("node") and ["node", "-e", NODE_WORK % 30000], False
-    yield "many", ("-F", "9973"), two and [two, "2500"], True
+    yield "many", ("-F", "9973"), two and [two, "15000"], True
     yield "everything", ("-a",), two and ["sh", "-c", shell], False
     yield "-z", ("-z",), two and [two, "300"], True
     yield "pipe", ("-o", "-"), two and [two, "300"], True

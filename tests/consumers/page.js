@@ -174,7 +174,56 @@ async function real(browser) {
 	await page.close();
 }
 
+/** Any recording's page: its widest functions, keys, the inverted view, the table. */
+async function recording(browser, name) {
+	const page = await open(browser, file(name));
+	const s = await state(page), label = 'page/' + name;
+	ok(/^\d+ samples of /.test(await text(page, 'facts')), label + '-facts', await text(page, 'facts'));
+	await page.screenshot({ path: path.join(folder, name + '.png') });
+	await page.keyboard.press('f');
+	const rows = await page.$$eval('#rows tr', r => r.map(x => x.querySelector('button').textContent));
+	ok(rows.length > 0, label + '-table');
+	await page.keyboard.press('f');
+	const function_ = rows[0];
+	await page.fill('#search', '^' + function_.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&') + '$');
+	ok(/^matched \d+\.\d\d %, 1 function$/.test(await text(page, 'matched')), label + '-search', await text(page, 'matched'));
+	await page.keyboard.press('Escape');
+	await page.focus('#scroll');
+	for (let i = 0; i < 5; i++)
+		await page.keyboard.press('ArrowDown');
+	const cursor = (await state(page)).cursor;
+	await page.keyboard.press('Enter');
+	equal((await state(page)).zoom, cursor, label + '-zoom');
+	await page.screenshot({ path: path.join(folder, name + '-zoomed.png') });
+	await page.keyboard.press('Escape');
+	equal((await state(page)).zoom, 'all', label + '-escape');
+	await page.keyboard.press('i');
+	const leaf = await find(page, function_);
+	ok(leaf && leaf.row === 1, label + '-inverted-self-first', leaf);	// the table is by self
+	await page.screenshot({ path: path.join(folder, name + '-inverted.png') });
+	console.log(`# ${name}: ${s.nodes} nodes, ${s.frames} drawn`);
+	equal(page.faults, [], label + '-no-faults');
+	await page.close();
+}
+
+async function recordedDifference(browser, name) {
+	const page = await open(browser, file(name));
+	const label = 'page/' + name;
+	ok(await page.isVisible('#before'), label + '-button');
+	await page.screenshot({ path: path.join(folder, name + '.png') });
+	await page.keyboard.press('b');
+	await page.screenshot({ path: path.join(folder, name + '-before.png') });
+	equal(page.faults, [], label + '-no-faults');
+	await page.close();
+}
+
+const named = variable => (process.env[variable] || '').split(' ').filter(name => name);
+
 inBrowser(async browser => {
 	for (const each of [small, events, hostile, large, deep, difference, real])
 		await each(browser);
+	for (const name of named('REAL'))
+		await recording(browser, name);
+	for (const name of named('DIFFS'))
+		await recordedDifference(browser, name);
 });

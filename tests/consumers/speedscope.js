@@ -31,5 +31,7 @@ inBrowser(async browser => {
 		await load(browser, 'real.folded', 'real.folded', ['work(int)', 'round_shape<1>::area(int) const']);
 		await load(browser, 'real.perf', 'work tid: ', []);	// a profile a thread, main()'s first
 	}
+	for (const name of (process.env.REAL || '').split(' ').filter(n => n.startsWith('recording-')))
+		await load(browser, name + '.folded', name + '.folded', []);
 	await load(browser, 'small.perf', 'app tid: 101', ['main', 'work', 'fast', 'do_fault']);
 });
