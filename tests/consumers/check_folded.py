@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Folded stacks by the grammar of their consumers, and equal to what is made of the perf
 text of the same profile by the rules of stackcollapse-perf.pl and inferno (event and
-stack lines by their regular expressions; "[unknown]" is the module in brackets).
+stack lines by their regular expressions; "[unknown]" is the module in brackets). "[truncated]" is
+left out of perf's text, and so are events: it has them in front of samples.
 
 usage: check_folded.py FOLDED [PERF]
 """
@@ -50,6 +51,8 @@ def collapse(path):
                 if name == '[unknown]':
                     module = module.rsplit('/', 1)[-1]
                     name = module if module.startswith('[') else '[' + module + ']'
+                if re.fullmatch(r'\[perf-\d+\.map\]', name):
+                    name = '[JIT]'                      # perf's file for its names, there or not
                 stack.append(name.replace(';', ':'))
     return counts
 
@@ -61,10 +64,15 @@ def main():
         merged = collections.Counter()
         for stack, count in ours.items():
             comm, *frames = stack.split(';')
+            if re.fullmatch(r'\[(cpu-clock|task-clock|page-faults)(:\w+)?\]', comm):
+                comm, *frames = frames      # of several events the name stands in front
+            frames = [f for f in frames if f != '[truncated]']
             merged[';'.join([re.sub(r'-\d+/\d+$', '', comm)] + frames)] += count
         theirs = collapse(sys.argv[2])
         # Samples of made-up profiles are one a stack, whatever the stack's count.
-        assert set(merged) == set(theirs), set(merged) ^ set(theirs)
+        if set(merged) != set(theirs):
+            sys.exit('\n'.join(['folded only:', *sorted(set(merged) - set(theirs))[:5],
+                                'perf text only:', *sorted(set(theirs) - set(merged))[:5]]))
         print('as of the perf text')
 
 
