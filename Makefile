@@ -179,13 +179,15 @@ $(O)/tests/bench/%: $(O)/tests/bench/%.o $(O)/libframewalk.a
 
 # Their rows are compared with readelf's, where both are there.
 SYSTEM_LIBS ?= $(foreach l,libc.so.6 libm.so.6 ld-linux-x86-64.so.2 libstdc++.so.6,$(wildcard /lib/x86_64-linux-gnu/$(l)))
-oracle: oracle-cfi oracle-names oracle-samples ## rows, names, lines and samples against other tools
+oracle: oracle-cfi oracle-names oracle-samples oracle-repair ## rows, names, lines and samples against other tools
 oracle-cfi: $(O)/tests/tools/print_rows ## CFI rows against readelf: SYSTEM_LIBS='FILE ...'
 	$(TEST_ENV) python3 tests/oracle_cfi.py $< $(SYSTEM_LIBS)
 oracle-names: all ## names and lines of 100,000 addresses of large programs: ONLY=g++-5 or PROGRAMS='FILE ...'
 	$(TEST_ENV) python3 tests/oracle_names.py --large --only '$(ONLY)' $(O)/framewalk $(PROGRAMS)
 oracle-samples: all ## stacks of samples against perf script and hotspot-perfparser: ONLY=NAME,... KEEP=DIR RECORDINGS='FILE ...'
 	$(TEST_ENV) python3 tests/samples_right.py --only '$(ONLY)' $(if $(KEEP),--keep '$(KEEP)') $(O)/framewalk $(RECORDINGS)
+oracle-repair: all ## stacks that --repair completes against whole ones: RECORDINGS='FILE ...' of dwarf,65528
+	$(TEST_ENV) python3 tests/samples_repaired.py $(O)/framewalk $(RECORDINGS)
 
 SECONDS ?= 60
 fuzz-%: ## fuzz-sym, fuzz-minidump ...: libFuzzer under ASan+UBSan, SECONDS=600
@@ -233,6 +235,6 @@ help: ## this list
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
 FORCE:
-.PHONY: all unit deps deps-test demo check check-all check-consumers cli lint man install uninstall fuzz asan tsan sweep oracle oracle-cfi oracle-names oracle-samples bench bench-protocol fresh clean help FORCE
+.PHONY: all unit deps deps-test demo check check-all check-consumers cli lint man install uninstall fuzz asan tsan sweep oracle oracle-cfi oracle-names oracle-samples oracle-repair bench bench-protocol fresh clean help FORCE
 .DELETE_ON_ERROR:
 -include $(LIB_OBJ:.o=.d) $(CMD_OBJ:.o=.d) $(TEST_OBJ:.o=.d) $(O)/tests/main.d $(REGRESS_OBJ:.o=.d)

@@ -109,6 +109,7 @@ static bool read_options(const struct fw_args *args, struct fw_profile_options *
 		.have_tid = v[FW_OPT_TID].set, .tid = (uint32_t)v[FW_OPT_TID].number,
 		.kallsyms = v[FW_OPT_KALLSYMS].text,
 		.running_kallsyms = "/proc/kallsyms", .kernel_notes = "/sys/kernel/notes",
+		.repair = v[FW_OPT_REPAIR].set,
 		.jit = v[FW_OPT_JIT].text,
 		.perf_maps = "/tmp",
 	};

@@ -96,6 +96,9 @@ const struct fw_opt fw_opts[FW_OPT_COUNT] = {
 	[FW_OPT_VDSO] = { FW_OPT_VDSO, 0, "vdso", "FILE", FW_TYPE_TEXT,
 		FW_COMPLETE_FILES, .commands = ON(SAMPLES),
 		.help = "the recorded system's vDSO (default: the running system's)" },
+	[FW_OPT_REPAIR] = { FW_OPT_REPAIR, 0, "repair", .commands = ON(SAMPLES),
+		.help = "complete truncated stacks from the kernel's call chain or from older\n"
+			"samples of the thread; their frames have trust \"repaired\"" },
 	[FW_OPT_ANNOTATE] = { FW_OPT_ANNOTATE, 0, "annotate", .commands = ON(SAMPLES),
 		.help = "folded: mark frames of the kernel _[k], inlined _[i], JIT _[j]" },
 	[FW_OPT_WEIGHT] = { FW_OPT_WEIGHT, 0, "weight", .commands = ON(SAMPLES),

@@ -198,7 +198,7 @@ START_TEST(json)
 		"\"stop_reasons\":{\"end_of_stack\":234567,\"no_rule\":0,\"memory_missing\":0,"
 		"\"implausible\":0,\"limit\":0,\"truncated_stack\":1000000},"
 		"\"trust\":{\"context\":0,\"cfi\":0,\"cfi_scan\":0,\"frame_pointer\":0,\"scan\":0,"
-		"\"leaf\":0,\"prologue\":0,\"prewalked\":0},"
+		"\"leaf\":0,\"prologue\":0,\"prewalked\":0,\"repaired\":0},"
 		"\"lost\":{\"events\":26607,\"gaps\":1,\"throttled\":2,\"malformed_records\":3,"
 		"\"unknown_records\":1},"
 		"\"modules\":[{\"path\":\"/opt/app\",\"build_id\":\"00112233445566778899aabbccddeeff00112233\","

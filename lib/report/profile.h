@@ -71,6 +71,7 @@ struct fw_profile_options {
 	bool samples;			// keep every sample, not only distinct stacks
 	bool per_thread;		// do not merge threads of one name
 	bool kernel;			// the kernel's part of the stack
+	bool repair;			// complete truncated stacks (profile_repair.h); one job
 	uint32_t max_frames;
 	unsigned jobs;			// 0: one per CPU
 	// filters; empty: all

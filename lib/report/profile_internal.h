@@ -7,6 +7,7 @@
 #include "lib/report/profile.h"
 #include "lib/report/profile_jit.h"
 #include "lib/report/profile_kernel.h"
+#include "lib/report/profile_repair.h"
 #include "lib/report/profile_tree.h"
 #include "symfiles/elf_segments.h"
 
@@ -104,6 +105,8 @@ struct fw_profile_worker {
 	struct fw_walk_result result;
 	uint64_t time;			// of the sample at hand, as jitdumps count; else UINT64_MAX
 	struct fw_jit_rules *jit_rules;
+	struct fw_repair *repair;	// NULL: not asked for
+	uint64_t repaired;		// samples
 	const struct fw_space_view *view, *kernel_view;	// looked up last
 	FW_VEC(const struct fw_bound *) bounds;	// by the view's number, this worker's knowledge
 };

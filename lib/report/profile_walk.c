@@ -155,8 +155,8 @@ static struct fw_place_key place_of(struct fw_profile_worker *w, const struct fw
 		return (struct fw_place_key){ pc - bound->modules[module].base,
 					      bound->dsos[module], 0 };
 	const struct fw_mapping *map = bound == NULL ? NULL : fw_space_find(bound->view, lookup);
-	if (map != NULL && fw_spaces_dso_at(w->private->binder.spaces, map->dso)->kind ==
-	    FW_DSO_ANON) {
+	if (map != NULL && (map->permissions & FW_MAP_EXEC) &&
+	    fw_spaces_dso_at(w->private->binder.spaces, map->dso)->kind == FW_DSO_ANON) {
 		uint32_t dso, number;
 		if (bound->num_dumps != 0 && fw_binder_made(&w->private->binder, bound, lookup,
 							    w->time, &dso, &number) != NULL)
@@ -184,11 +184,12 @@ static uint32_t add_recorded(struct fw_profile_worker *w, const struct fw_sample
 		   key.flags | trust | (exact ? FW_PLACE_EXACT : 0));
 }
 
+/** @p cut: outer frames are missing, the copied stack having been too short. */
 static uint32_t add_walk(struct fw_profile_worker *w, const struct fw_bound *bound, uint32_t node,
-			 uint32_t pid)
+			 uint32_t pid, bool cut)
 {
 	const struct fw_walk_result *r = &w->result;
-	if (r->stop == FW_STOP_TRUNCATED_STACK)
+	if (cut)
 		node = add(w, node, 0, FW_NO_MODULE, FW_PLACE_TRUNCATED);
 	for (size_t i = r->frames.count; i-- > 0;) {
 		const struct fw_frame *f = &r->frames.data[i];
@@ -227,6 +228,59 @@ static bool chain_part(const struct fw_profile_worker *w, const struct fw_sample
 		;
 	*to = i;
 	return *from < *to;
+}
+
+/** What the unwind rules say of a frame's frame record. JIT code has one, for all we know. */
+static enum fw_repair_record record_of(void *context, const struct fw_frame *f)
+{
+	struct fw_profile_worker *w = context;
+	const struct fw_cpu *cpu = w->snapshot->cpu;
+	if (f->module == FW_NO_MODULE)
+		return (place_of(w, w->bound, f->pc, f->lookup, f->module, 0).flags &
+			FW_PLACE_JIT) ? FW_RECORD_KEPT : FW_RECORD_UNKNOWN;
+	const struct fw_image *image = image_of(w, f->module);
+	const uint64_t offset = f->lookup - w->bound->modules[f->module].base;
+	if (image == NULL || offset > UINT32_MAX ||
+	    !fw_image_cfi_ready(image, (uint32_t)offset))
+		return FW_RECORD_UNKNOWN;
+	const uint32_t row = fw_cfi_find(&image->cfi, (uint32_t)offset);
+	uint32_t count;
+	const struct fw_rule *rules = fw_cfi_rules(&image->cfi, row, &count);
+	if (rules == NULL || count < 2)
+		return FW_RECORD_UNKNOWN;
+	if (rules[1].kind == FW_RULE_UNDEFINED)	// the return address's
+		return FW_RECORD_OUTERMOST;
+	const struct fw_cfi_hot hot = fw_cfi_hot_of(rules, count, cpu);
+	return hot.base == FW_HOT_FP && hot.cfa == 2 * (int)cpu->word_size &&
+	       hot.fp == -2 * (int)cpu->word_size ? FW_RECORD_KEPT : FW_RECORD_NONE;
+}
+
+/** Outer frames of a walk that was cut off, from elsewhere; *cut: some are still missing. */
+static enum fw_code repair(struct fw_profile_worker *w, const struct fw_sample *s,
+			   const struct fw_bound *bound, bool *cut)
+{
+	struct fw_repair_sample about = {
+		.pid = s->pid, .tid = s->tid, .time = s->time, .space = bound,
+		.snapshot = w->snapshot, .stack = s->stack, .stack_size = s->stack_size,
+		.stack_start = s->regs.v[w->snapshot->cpu->sp], .record = record_of, .context = w,
+	};
+	uint64_t *chain = NULL;
+	uint32_t from, to, added;
+	bool complete;
+	if (*cut && chain_part(w, s, MARK_USER, &from, &to)) {
+		chain = malloc((to - from) * sizeof(*chain));
+		if (chain == NULL)
+			return FW_NO_MEMORY;
+		about.chain_length = to - from;
+		for (uint32_t i = from; i < to; i++)
+			chain[i - from] = fw_sample_chain(w->profile->recording, s, i);
+		about.chain = chain;
+	}
+	enum fw_code code = fw_repair_walk(w->repair, &about, &w->result, &added, &complete);
+	free(chain);
+	w->repaired += added != 0;
+	*cut = *cut && !complete;
+	return code;
 }
 
 /** User frames that the kernel walked when the sample was taken. */
@@ -306,9 +360,12 @@ static uint32_t add_user(struct fw_profile_worker *w, const struct fw_sample *s,
 			return node;
 		*ret_code = fw_walk_stack(w->walker, &s->regs, s->regs.v[cpu->sp], s->stack,
 					  s->stack_size, &w->result);
+		bool cut = w->result.stop == FW_STOP_TRUNCATED_STACK;
+		if (*ret_code == FW_OK && w->repair != NULL)
+			*ret_code = repair(w, s, bound, &cut);
 		if (*ret_code != FW_OK)
 			return node;
-		return add_walk(w, bound, 0, s->pid);
+		return add_walk(w, bound, 0, s->pid, cut);
 	}
 	node = add_user_chain(w, s, bound, node);
 	if (node == 0 && s->mode == FW_MODE_USER)
@@ -454,7 +511,8 @@ static bool start_worker(struct fw_profile *p, struct fw_profile_worker *w)
 	fw_intern_init(&w->names);
 	fw_intern_init(&w->threads);
 	w->snapshot = calloc(1, sizeof(*w->snapshot));
-	if (w->snapshot == NULL || !fw_tree_init(&w->tree))
+	if (w->snapshot == NULL || !fw_tree_init(&w->tree) ||
+	    (w->private->options.repair && fw_repair_create(p->recording, &w->repair) != FW_OK))
 		return false;
 	w->snapshot->os = FW_OS_LINUX;
 	w->snapshot->big_endian = p->recording->big_endian;
@@ -471,6 +529,7 @@ static void end_worker(struct fw_profile_worker *w)
 	fw_vec_deinit(&w->bounds);
 	fw_walk_result_deinit(&w->result);
 	fw_walker_destroy(w->walker);
+	fw_repair_destroy(w->repair);
 	if (w->jit_rules != NULL)
 		fw_jit_rules_deinit(w->jit_rules);
 	free(w->jit_rules);
@@ -539,6 +598,7 @@ static void add_counts(struct fw_profile *p, const struct fw_profile_worker *w)
 	p->samples_read += w->read;
 	p->samples_used += w->used;
 	p->samples_bad += w->bad;
+	p->samples_repaired += w->repaired;
 	p->samples_empty += w->empty;
 	p->frames_walked += w->frames;
 	if (w->deepest > p->deepest)
@@ -632,7 +692,8 @@ enum fw_code fw_profile_walk(struct fw_profile *p, struct fw_error *err)
 {
 	struct fw_profile_private *private = p->private;
 	struct merge m = { .p = p };
-	unsigned jobs = private->options.jobs;
+	// a stack is repaired by what was known before, so samples are taken in one row
+	unsigned jobs = private->options.repair ? 1 : private->options.jobs;
 	enum fw_code code = FW_OK;
 	private->num_workers = jobs == 0 ? fw_pool_default_threads() : jobs;
 	private->workers = calloc(private->num_workers, sizeof(*private->workers));

@@ -182,6 +182,8 @@ static bool on_lost(struct perf *p, const struct body *b)
 		return false;
 	p->r->counts.lost_events += perf_u64(p, b->p + 8);
 	p->r->counts.gaps++;
+	if (p->r->gap_times.count < FW_MAX_GAPS)
+		(void)!fw_vec_push(&p->r->gap_times, b->time);
 	return true;
 }
 

@@ -36,6 +36,7 @@ void fw_recording_destroy(struct fw_recording *r)
 	struct fw_recording_reader *reader = r->private;
 	reader->ops->destroy(r);
 	fw_spaces_destroy(r->spaces);
+	fw_vec_deinit(&r->gap_times);
 	// The recording lies in its own arena.
 	struct fw_arena arena = r->arena;
 	fw_arena_deinit(&arena);

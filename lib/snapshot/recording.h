@@ -3,6 +3,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/file.h"
+#include "lib/base/vec.h"
 #include "lib/rules/cpu.h"
 #include "lib/rules/regs.h"
 #include "lib/snapshot/snapshot.h"
@@ -47,6 +48,8 @@ struct fw_recording {
 	struct fw_event_info *events;
 	uint32_t num_events;
 	struct fw_spaces *spaces;
+	FW_VEC(uint64_t) gap_times;	// when gaps were noticed, the first FW_MAX_GAPS; for
+					// whoever takes the batches
 	struct fw_recording_counts counts;	// complete once fw_recording_next() said NOT_FOUND
 	struct fw_snapshot_note notes[FW_MAX_SNAPSHOT_NOTES];
 	uint32_t num_notes;		// may exceed the array: only counted then

@@ -9,6 +9,7 @@
 
 static const char *const trust_names[FW_TRUST_COUNT] = {
 	"context", "cfi", "cfi_scan", "frame_pointer", "scan", "leaf", "prologue", "prewalked",
+	"repaired",
 };
 
 static const char *const stop_names[FW_STOP_COUNT] = {

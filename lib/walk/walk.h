@@ -15,6 +15,7 @@ enum fw_trust {
 	FW_TRUST_LEAF,		// return address still in lr or on top of the stack
 	FW_TRUST_PROLOGUE,
 	FW_TRUST_PREWALKED,
+	FW_TRUST_REPAIRED,	// not from the sample's own stack (samples --repair)
 	FW_TRUST_COUNT
 };
 const char *fw_trust_name(enum fw_trust trust);
