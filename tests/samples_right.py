@@ -31,7 +31,8 @@ The user part is one of
 and longer, skipped and other are right only if proved, by either of
   libdw     perfparser has exactly our frames (as far as it goes: it does not take more than 1024).
   chain     each caller's address in ours has a call instruction before it in the file's bytes, a
-            direct call's target is the callee's function or a jump away from it, and the last one is
+            direct call leads to the callee's function (FDE), or to one that jumps, through others
+            or a table, to it (tail calls, stubs, cold parts; where capstone is there), and the last one is
             the outermost there is: in the entry function of a program or ld.so (ELF's e_entry), or
             behind code that has zeroed the frame pointer, which is how the psABI (3.4.1) marks the
             outermost frame and clone and clone3 of glibc do. Or the stack copy ended, and ours says so.
@@ -70,7 +71,7 @@ class Elf:
         wide = self.data[4] == 2
         h = struct.unpack_from("<HHIQQQIHHHHHH" if wide else "<HHIIIIIHHHHHH", self.data, 16)
         self.machine, self.entry, off, size, n = h[1], h[3], h[4], h[8], h[9]
-        self.loads, self.wide, self.has_table = [], wide, False
+        self.loads, self.wide, self.has_table, self.starts = [], wide, False, None
         for i in range(n):
             if wide:
                 kind, flags, o, v, _, fs, _, _ = struct.unpack_from("<IIQQQQQQ", self.data, off + i * size)
@@ -81,19 +82,22 @@ class Elf:
             if kind == 0x6474e550:                       # PT_GNU_EH_FRAME
                 self.has_table, self.table = True, (o, v)
 
-    def in_table(self, offset):
-        """Is there an FDE in .eh_frame_hdr's table (LSB core 5, 10.6.2) for this place?"""
-        o, v = self.table
-        if self.data[o:o + 4] != b"\x01\x1b\x03\x3b":
-            return True
-        n, = struct.unpack_from("<I", self.data, o + 8)
-        starts = struct.unpack_from("<%di" % (2 * n), self.data, o + 12)
-        i = bisect.bisect_right(starts[::2], self.address(offset) - v) - 1
-        fde = self.offset(v + starts[2 * i + 1]) if i >= 0 else None
+    def function(self, address):
+        """The range of the FDE there by .eh_frame_hdr's table (LSB core 5, 10.6.2)."""
+        if self.starts is None:
+            o, v = self.table
+            self.starts = []
+            if self.data[o:o + 4] == b"\x01\x1b\x03\x3b":
+                n, = struct.unpack_from("<I", self.data, o + 8)
+                self.starts = struct.unpack_from("<%di" % (2 * n), self.data, o + 12)
+            self.fdes, self.starts, self.base = self.starts[1::2], self.starts[::2], v
+        i = bisect.bisect_right(self.starts, address - self.base) - 1
+        fde = self.offset(self.base + self.fdes[i]) if i >= 0 else None
         if fde is None:
-            return False
+            return None
+        start = self.base + self.starts[i]
         size, = struct.unpack_from("<I", self.data, fde + 12)
-        return self.address(offset) - v - starts[2 * i] < size
+        return (start, start + size) if address < start + size else None
 
     def offset(self, address):
         for o, v, size, _ in self.loads:
@@ -334,15 +338,62 @@ def subsequence(short, long):
     return all(x in it for x in short)
 
 
-def linked(elf, at, callee, callee_path, path):
-    """A direct call before at: does it lead to the callee? None: cannot be told."""
-    if elf.data[at - 5] != 0xe8:
-        return None
-    rel, = struct.unpack_from("<i", elf.data, at - 4)
-    target = at + rel
-    if path != callee_path or not 0 <= target < len(elf.data) - 8:
-        return None
-    return 0 <= callee - target < 1 << 20 or None
+def jumps(elf, start, end):
+    """Where a function's jumps go; None among them: through a register or table. Nothing if capstone is not there."""
+    if (elf, start) not in known_jumps:
+        ret, at = set(), elf.offset(start)
+        for _, _, name, operand in DISASSEMBLER.disasm_lite(elf.data[at:at + end - start], start):
+            if name[0] == "j" or name == "bnd jmp":
+                ret.add(int(operand, 16) if operand.startswith("0x") else None)
+        known_jumps[elf, start] = ret
+    return known_jumps[elf, start]
+
+
+sys.path.append("/usr/lib/python3/dist-packages")         # Debian's, also for another python3
+try:
+    import capstone
+    DISASSEMBLER = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
+    DISASSEMBLER.skipdata = True
+except ImportError:
+    DISASSEMBLER = None
+known_jumps = {}
+
+
+def leads(elf, target, callee, seen=()):
+    """Does code at target get to the function at callee (None: in another file) by jumps only?"""
+    function = elf.function(target)
+    if function is None:
+        at = elf.offset(target)                              # a stub, or code of an assembler
+        return not seen or (at is not None and b"\xff\x25" in elf.data[at:at + 8])
+    if callee is not None and function[0] <= callee < function[1]:
+        return True
+    for to in jumps(elf, *function):
+        if to is None:
+            return True
+        if function[0] <= to < function[1] or to in seen:
+            continue
+        if len(seen) < 4 and leads(elf, to, callee, (*seen, to)):
+            return True
+    return False
+
+
+known_links = {}
+
+
+def linked(elf, path, after, callee, callee_path):
+    """A direct call before this offset: does it lead to the callee? True also where nobody can tell."""
+    code = elf.data[max(0, after - 8):after]
+    if len(code) < 5 or code[-5] != 0xe8 or call_before(code[:-5] + b"\0" + code[-4:]):
+        return True
+    address = elf.address(after)
+    inside = elf.address(callee) if callee_path == path else None
+    if address is None or DISASSEMBLER is None or not elf.wide or not elf.has_table or (callee_path == path and (inside is None or not elf.function(inside))):
+        return True
+    target = address + struct.unpack_from("<i", code, len(code) - 4)[0]
+    key = path, target, elf.function(inside) if inside is not None else callee_path
+    if key not in known_links:
+        known_links[key] = leads(elf, target, inside)
+    return known_links[key]
 
 
 def proved(ours, cut):
@@ -355,6 +406,8 @@ def proved(ours, cut):
             return "no file %s" % path
         if i and not call_before(elf.data[max(0, offset + 1 - 8):offset + 1]):
             return "no call before %x of %s" % (offset + 1, path)
+        if i and not linked(elf, path, offset + 1, *ours[i - 1]):
+            return "the call before %x of %s leads elsewhere" % (offset + 1, path)
     if not ours:
         return "nothing"
     elf = elf_of(ours[-1][1])
@@ -432,7 +485,7 @@ def cause(perf, ours, trust, cut, pid, when, maps):
         return "vdso" if path.startswith("[vdso") else "no file"
     if not elf.has_table:
         return "no .eh_frame_hdr"
-    if not elf.in_table(offset):
+    if not elf.function(elf.address(offset)):
         return "not in .eh_frame_hdr"
     if maps is None:
         return "other"
