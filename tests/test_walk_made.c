@@ -24,7 +24,8 @@ static const struct fw_image *image_of(void *context, uint32_t module)
 static const char cfi[] =
 	"STACK CFI INIT 1000 100 .cfa: $rsp 8 + .ra: .cfa -8 + ^\n"
 	"STACK CFI INIT 1100 100 .cfa: $rbp 16 + .ra: .cfa -8 + ^ $rbp: .cfa -16 + ^\n"
-	"STACK CFI INIT 1400 100 .cfa: $rsp 8 + .ra: .undef\n";
+	"STACK CFI INIT 1400 100 .cfa: $rsp 8 + .ra: .undef\n"
+	"STACK CFI INIT 1600 20 .cfa: $rsp 8 + .ra: .cfa -8 + ^\n";
 
 // what a JIT tells of its code; by the tests that have it
 static uint8_t code[64];
@@ -251,6 +252,43 @@ START_TEST(another_stack_ends_the_walk)
 }
 END_TEST
 
+// makecontext: what runs on the new stack returns to the first byte of __start_context, before
+// which there is padding. What else lies on that stack has called nobody.
+START_TEST(a_new_stack_begins_with_a_return_address_that_was_put_there)
+{
+	static const uint8_t call[] = { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0 };
+	static const uint8_t nops[] = { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90 };
+	world_bytes(&w, M + 0x1048, call, sizeof(call));
+	world_bytes(&w, M + 0x15f8, nops, sizeof(nops));
+	words[0] = M + 0x1600;
+	words[1] = M + 0x1050;
+	words[2] = M + 0x1450;
+	walk(M + 0x1010, 0);
+	expect_frame(&w, 1, M + 0x1600, FW_TRUST_CFI);
+	expect_end(&w, 2, FW_STOP_END_OF_STACK);
+	ck_assert_str_eq(w.result.stop_detail,
+			 "no caller: a function's start was put there to return to");
+}
+END_TEST
+
+// A call is before it: a function that never returns was called by the one before.
+START_TEST(a_call_before_a_function_has_left_its_start)
+{
+	static const uint8_t call[] = { 0x90, 0x90, 0x90, 0xe8, 0, 0, 0, 0 };
+	static const uint8_t indirect[] = { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xff, 0xd0 };
+	world_bytes(&w, M + 0x1048, indirect, sizeof(indirect));
+	world_bytes(&w, M + 0x15f8, call, sizeof(call));
+	words[0] = M + 0x1600;
+	words[1] = M + 0x1050;
+	words[2] = M + 0x1450;
+	walk(M + 0x1010, 0);
+	expect_frame(&w, 1, M + 0x1600, FW_TRUST_CFI);
+	expect_frame(&w, 2, M + 0x1050, FW_TRUST_SCAN);
+	expect_frame(&w, 3, M + 0x1450, FW_TRUST_CFI);
+	expect_end(&w, 4, FW_STOP_END_OF_STACK);
+}
+END_TEST
+
 Suite *walk_made_suite(void);
 Suite *walk_made_suite(void)
 {
@@ -268,6 +306,8 @@ Suite *walk_made_suite(void)
 	tcase_add_test(tc, rules_of_made_code_come_first);
 	tcase_add_loop_test(tc, another_stack_ends_the_walk, 0,
 			    sizeof(others) / sizeof(others[0]));
+	tcase_add_test(tc, a_new_stack_begins_with_a_return_address_that_was_put_there);
+	tcase_add_test(tc, a_call_before_a_function_has_left_its_start);
 	suite_add_tcase(s, tc);
 	return s;
 }

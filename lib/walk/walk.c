@@ -362,9 +362,27 @@ static enum fw_stop apply_row(struct fw_walker *w, const struct fw_rule *rules, 
 	return rule_disproved(w, &callee, stop);
 }
 
+/**
+ * No rule before the return address, where no call stands, but one at it: a function's
+ * first byte, which no call has left there. makecontext puts such a one on a new stack for its
+ * outermost function to "return" to.
+ */
+static bool was_put_there(struct fw_walker *w)
+{
+	struct fw_programs programs;
+	uint32_t count;
+	return !fw_walk_is_context(w) && w->frame.pc != w->frame.lookup &&
+	       fw_walk_rules(w, w->frame.pc, &count, &programs) != NULL &&
+	       fw_walk_evidence(w, w->frame.pc) == FW_EVIDENCE_NO_CALL &&
+	       !fw_walk_is_trampoline(w, NULL);
+}
+
 static enum fw_stop no_rule(struct fw_walker *w)
 {
 	fw_walk_recover(w);
+	if (was_put_there(w))
+		return fw_walk_end(w, FW_STOP_END_OF_STACK,
+				    "no caller: a function's start was put there to return to");
 	return step_without_rule(w);
 }
 
