@@ -7,8 +7,9 @@ usage: samples_right.py [--only NAME,...] [--keep DIR] [--show N] FRAMEWALK     
        samples_right.py FRAMEWALK RECORDING...                 (recordings that are there)
        samples_right.py --store RECORDING                      (what --check needs of perf and perfparser)
 
-Except for --check, which asks no other tool and gives the same on every machine, programs are built and recorded here, where perf, compilers and the rest are to be had; what is not
-there is skipped. A sample's frames are places in files (path, offset), so that nobody's symbols
+Except for --check, which asks no other tool and gives the same on every machine, programs are
+built and recorded here, where perf, compilers and the rest are to be had; what is not there is
+skipped. A sample's frames are places in files (path, offset), so that nobody's symbols
 decide. Prints TAP and a table; exit status 1: a sample is wrong or not explained.
 
 Kernel frames were recorded, nobody unwinds them: ours must be perf's, and count as nothing.
@@ -493,10 +494,10 @@ def cause(perf, ours, trust, cut, pid, when, maps):
 
 
 def rewritten(frames, agreed):
-    """libgcc's uw_install_context writes the handler over its caller's return address before
-    _Unwind_RaiseException moves sp: there the rules, and so libdw, lead nowhere."""
-    return agreed and len(frames) > 1 and "libgcc_s" in frames[0][1] and \
-        re.match(r"_Unwind_(RaiseException|Resume|ForcedUnwind)", frames[1][2]) is not None
+    """libgcc's uw_install_context writes the handler over the return address of its caller, which
+    moves sp as its last act: from there on the rules, and so libdw, lead nowhere."""
+    return agreed and any("libgcc_s" in f[1] and re.match(r"_Unwind_(RaiseException|Resume|ForcedUnwind)", f[2])
+                          for f in [f for f in frames if not is_kernel(f)][:2])
 
 
 def compare(framewalk, path, extra=(), libdw=True, show=3):
