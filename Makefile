@@ -218,7 +218,7 @@ ifneq ($(filter elf core,$(SWEPT)),)
 	$(TEST_ENV) $(if $(FRAMEWALK),FRAMEWALK='$(abspath $(FRAMEWALK))') python3 tests/sweep_elf.py \
 		--count $(or $(COUNT),2500) --seed $(or $(SEED),1) $(patsubst %,--kind %,$(filter elf core,$(SWEPT)))
 endif
-check-consumers: all $(O)/tests/tools/print_profile $(O)/tests/tools/print_chains ## formats of samples by what reads them: needs npm, chromium, protoc, go where there
+check-consumers: all $(O)/tests/tools/print_profile $(O)/tests/tools/print_chains ## formats of samples by what reads them: needs npm, chromium, protoc, go where there; RECORDINGS='FILE ...'
 	$(TEST_ENV) sh tests/consumers/run $(O)/tests/tools $(O)/consumers
 bench: all $(O)/tests/bench/bench_cfi ## instructions and memory of the main jobs, against their bars
 	$(TEST_ENV) sh tests/bench/bench.sh
