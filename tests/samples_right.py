@@ -488,9 +488,16 @@ def cause(perf, ours, trust, cut, pid, when, maps):
         return "no .eh_frame_hdr"
     if not elf.function(elf.address(offset)):
         return "not in .eh_frame_hdr"
+    if len(p) == 2 and re.match(rb"(\x41?[\x58-\x5f])*\xc3", elf_bytes(*o[0])):
+        return "saved below sp"                      # of what was popped the copy has nothing
     if maps is None:
         return "other"
     return "stale map" if len(maps.bases(pid, when, path)) > 1 else "other"
+
+
+def elf_bytes(offset, path):
+    elf = elf_of(path)
+    return elf.data[offset:offset + 16] if elf else b""
 
 
 def rewritten(frames, agreed):
@@ -682,6 +689,20 @@ def report(number, name, r, whole):
     return ok
 
 
+def table(rows):
+    """What the issue asks: equal, longer and right, anything else, by input."""
+    print("# %-16s %8s %8s %8s %8s %8s %8s %8s %8s  %s" % (
+        "input", "samples", "equal", "longer", "skipped", "shorter", "wrong", "root", "cut", "why perf's are shorter"))
+    for name, r in rows:
+        sums = collections.Counter()
+        for kind, n in r["table"].items():
+            sums["wrong" if kind.endswith("WRONG") else kind.split(",")[0]] += n
+        print("# %-16s %8d %8d %8d %8d %8d %8d %8d %8d  %s" % (
+            name, r["count"], sums["equal"] + sums["nowhere"], sums["longer"] + sums["pc only"],
+            sums["skipped"] + sums["other"], sums["shorter"], sums["wrong"], r["complete"], r["cut"],
+            ", ".join("%s %d" % kv for kv in sorted(r["causes"].items(), key=lambda kv: -kv[1]))))
+
+
 def usable():
     if not tool("perf", "gcc"):
         return False
@@ -724,7 +745,7 @@ def main():
     if not usable():
         print("1..1\nok 1 - samples # SKIP no perf, or none that may record")
         return
-    number, good = 0, True
+    number, good, rows = 0, True, []
     with tempfile.TemporaryDirectory() as folder:
         folder = args.keep or folder
         os.makedirs(folder, exist_ok=True)
@@ -736,7 +757,10 @@ def main():
             if not path:
                 print("ok %d - samples %s # SKIP cannot be recorded here" % (number, name))
                 continue
-            good &= report(number, name, compare(framewalk, path, (), "-z" not in options, args.show), whole)
+            r = compare(framewalk, path, (), "-z" not in options, args.show)
+            good &= report(number, name, r, whole)
+            rows.append((name, r))
+    table(rows)
     print("1..%d" % number)
     sys.exit(not good)
 
