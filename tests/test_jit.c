@@ -1,5 +1,5 @@
-// What JIT compilers leave of their code: perf maps (tools/perf/Documentation/
-// jit-interface.txt) and jitdumps (jitdump-specification.txt), written here by hand.
+// Which files of JIT compilers are read, and jitdumps (tools/perf/Documentation/
+// jitdump-specification.txt), written here by hand.
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,20 +10,13 @@
 #include <unistd.h>
 
 #include "lib/base/limits.h"
-#include "lib/report/made_index.h"
 #include "lib/report/profile_jit.h"
 
 Suite *jit_suite(void);
 
-// ---- perf maps ----
+// ---- whose files are read ----
 
 static struct fw_perf_map *map;
-
-static void parse_map(const char *text)
-{
-	struct fw_error err;
-	ck_assert_int_eq(fw_perf_map_parse(text, strlen(text), &map, &err), FW_OK);
-}
 
 /** @p name NULL: none. */
 static void check_map(uint64_t address, const char *name, uint64_t start)
@@ -38,74 +31,6 @@ static void check_map(uint64_t address, const char *name, uint64_t start)
 	ck_assert_mem_eq(got.s, name, got.n);
 	ck_assert_uint_eq(got_start, start);
 }
-
-START_TEST(map_names_are_found)
-{
-	parse_map("7f0000001000 40 JS:~main app.js:1:1\n"
-		  "0x7f0000001040 0x0000000000000020 int T.f(int, long)\r\n"
-		  "7f0000003000 1 last");
-	check_map(0x7f0000000fff, NULL, 0);
-	check_map(0x7f0000001000, "JS:~main app.js:1:1", 0x7f0000001000);
-	check_map(0x7f000000103f, "JS:~main app.js:1:1", 0x7f0000001000);
-	check_map(0x7f0000001040, "int T.f(int, long)", 0x7f0000001040);
-	check_map(0x7f0000001060, NULL, 0);
-	check_map(0x7f0000003000, "last", 0x7f0000003000);
-	check_map(0x7f0000003001, NULL, 0);
-	ck_assert_uint_eq(fw_perf_map_skipped(map), 0);
-	fw_perf_map_close(map);
-}
-END_TEST
-
-// Code is thrown away and other code takes its place: a map only grows.
-START_TEST(last_of_several_names_counts)
-{
-	parse_map("1000 100 outer\n1010 10 old\n1018 10 newer\n1010 4 newest\n");
-	check_map(0x1000, "outer", 0x1000);
-	check_map(0x1010, "newest", 0x1010);
-	check_map(0x1013, "newest", 0x1010);
-	check_map(0x1014, "old", 0x1010);
-	check_map(0x1018, "newer", 0x1018);
-	check_map(0x1027, "newer", 0x1018);
-	check_map(0x1028, "outer", 0x1000);
-	fw_perf_map_close(map);
-}
-END_TEST
-
-START_TEST(bad_lines_cost_themselves)
-{
-	parse_map("\n1000 10 good\nx 10 f\n1000\n1000 10\n1000 10 \n1000 0 empty\n"
-		  "10000000000000000 1 wide\nffffffffffffff00 101 over\n-1 1 f\n1000,10 f\n");
-	ck_assert_uint_eq(fw_perf_map_skipped(map), 9);
-	check_map(0x1000, "good", 0x1000);
-	fw_perf_map_close(map);
-	parse_map("");
-	check_map(0, NULL, 0);
-	fw_perf_map_close(map);
-}
-END_TEST
-
-START_TEST(text_that_is_no_map)
-{
-	struct fw_error err;
-	ck_assert_int_eq(fw_perf_map_parse("a\nb\n", 4, &map, &err), FW_MALFORMED);
-	ck_assert_str_eq(err.message, "no line of it is START SIZE name");
-}
-END_TEST
-
-START_TEST(map_has_a_limit)
-{
-	struct fw_error err;
-	const size_t n = FW_MAX_PERF_MAP + 1, line = 6;
-	char *text = malloc(n * line);
-	for (size_t i = 0; i < n; i++)
-		memcpy(text + i * line, "1 1 f\n", line);
-	ck_assert_int_eq(fw_perf_map_parse(text, n * line, &map, &err), FW_LIMIT);
-	ck_assert_str_eq(err.message, "more than 4194304 functions");
-	free(text);
-}
-END_TEST
-
-// ---- whose files are read ----
 
 static char folder[] = "/tmp/framewalk-jit-XXXXXX";
 static char path[64];
@@ -211,61 +136,9 @@ START_TEST(maps_are_found)
 }
 END_TEST
 
-// ---- the index ----
-
-START_TEST(index_finds_what_a_search_from_end_to_end_finds)
-{
-	struct fw_made_index x = { 0 };
-	enum { N = 300 };
-	uint32_t seed = 1, item;
-	for (uint32_t i = 0; i < N; i++) {
-		uint32_t r[4];
-		for (unsigned k = 0; k < 4; k++)
-			r[k] = (seed = seed * 1103515245 + 12345) >> 16;
-		struct fw_made_span s = { r[0] % 1000, 0, r[2] % 100, UINT64_MAX, i };
-		s.end = s.start + 1 + r[1] % (i % 10 ? 20 : 500);
-		if (i % 3 == 0)
-			s.to = s.from + r[3] % 50;
-		ck_assert(fw_vec_push(&x.spans, s));
-	}
-	ck_assert_int_eq(fw_made_index_build(&x), FW_OK);
-	for (uint64_t address = 0; address < 1600; address++) {
-		for (uint64_t time = 0; time < 160; time += 7) {
-			const struct fw_made_span *best = NULL;
-			for (unsigned i = 0; i < N; i++) {
-				const struct fw_made_span *s = &x.spans.data[i];
-				if (address >= s->start && address < s->end && time >= s->from &&
-				    (time < s->to || s->to == UINT64_MAX) &&
-				    (!best || s->from > best->from ||
-				     (s->from == best->from && s->item > best->item)))
-					best = s;
-			}
-			bool found = fw_made_index_find(&x, address, time, &item);
-			ck_assert_int_eq(found, best != NULL);
-			if (found)
-				ck_assert_uint_eq(item, best->item);
-		}
-	}
-	fw_made_index_deinit(&x);
-}
-END_TEST
-
-START_TEST(index_has_a_limit)
-{
-	struct fw_made_index x = { 0 };
-	uint32_t item;
-	for (uint32_t i = 0; i < FW_MAX_MADE_STEPS + 1; i++)
-		ck_assert(fw_vec_push(&x.spans, ((struct fw_made_span){ 1, 3, 0, UINT64_MAX, i })));
-	ck_assert_int_eq(fw_made_index_build(&x), FW_OK);
-	ck_assert(!fw_made_index_find(&x, 1, 0, &item));
-	ck_assert(!fw_made_index_find(&x, 3, 0, &item));
-	fw_made_index_deinit(&x);
-}
-END_TEST
-
 // ---- jitdumps ----
 
-static struct { uint8_t data[4096]; size_t n; bool swap; } b;
+static struct { uint8_t data[FW_MAX_NAME + 4096]; size_t n; bool swap; } b;
 static struct fw_jitdump *dump;
 
 static void u32(uint32_t v)
@@ -594,6 +467,137 @@ START_TEST(bad_records_cost_themselves)
 }
 END_TEST
 
+// ---- a large dump ----
+
+static uint8_t *large;
+static size_t large_size;
+
+/** Header and @p count loads of one byte, the same each, number i as its index and time. */
+static void make_large(uint32_t count, const char *name)
+{
+	b.swap = false;
+	header(1, 40, 0);
+	const size_t first = b.n;
+	load(0, 0, 1, 0, name);
+	const size_t size = b.n - first;
+	large_size = first + count * size;
+	large = malloc(large_size + 1024);
+	memcpy(large, b.data, first);
+	for (uint64_t i = 0; i < count; i++) {
+		uint8_t *at = large + first + i * size;
+		const uint64_t address = 0x1000 + 16 * i;
+		memcpy(at, b.data + first, size);
+		memcpy(at + 8, &i, 8);
+		memcpy(at + 32, &address, 8);
+		memcpy(at + 48, &i, 8);
+	}
+}
+
+static void append_large(void)
+{
+	memcpy(large + large_size, b.data, b.n);
+	large_size += b.n;
+}
+
+static void parse_large(void)
+{
+	struct fw_error err = { 0 };
+	ck_assert_int_eq(fw_jitdump_parse(large, large_size, &dump, &err), FW_OK);
+}
+
+START_TEST(functions_of_a_dump_have_a_limit)
+{
+	struct fw_profile_jit j;
+	make_large(FW_MAX_JIT_CODE + 2, "f");
+	parse_large();
+	ck_assert_uint_eq(fw_jitdump_counts(dump).too_many, 2);
+	check_code(0x1000 + UINT64_C(16) * (FW_MAX_JIT_CODE - 1), UINT64_MAX, "f");
+	check_code(0x1000 + UINT64_C(16) * FW_MAX_JIT_CODE, UINT64_MAX, NULL);
+	fw_jitdump_close(dump);
+	put("jit-5.dump", large, large_size);
+	fw_profile_jit_init(&j, NULL, NULL);
+	ck_assert_ptr_nonnull(fw_profile_jitdump(&j, 3, path));
+	ck_assert_uint_eq(j.num_notes, 1);
+	ck_assert_str_eq(j.notes[0].message, "2 functions past the first 524287 are left out");
+	fw_profile_jit_deinit(&j);
+	free(large);
+}
+END_TEST
+
+// Which code has moved is looked for from the end, so far and no farther.
+START_TEST(looking_for_moved_code_has_a_limit)
+{
+	for (uint32_t older = FW_MAX_MADE_STEPS - 1; older <= FW_MAX_MADE_STEPS; older++) {
+		make_large(older + 1, "f");
+		b.n = 0;
+		move(UINT32_MAX, 0x1000, 0xf0000000, 1, 0);
+		append_large();
+		parse_large();
+		const bool found = older < FW_MAX_MADE_STEPS;
+		check_counts(!found, 0);
+		check_code(0xf0000000, UINT64_MAX, found ? "f" : NULL);
+		fw_jitdump_close(dump);
+		free(large);
+	}
+}
+END_TEST
+
+START_TEST(names_of_a_dump_have_a_limit)
+{
+	static char name[FW_MAX_NAME + 2];
+	for (size_t n = FW_MAX_NAME; n <= FW_MAX_NAME + 1; n++) {
+		memset(name, 'a', n);
+		const uint32_t size = (uint32_t)(56 + n + 2);
+		make_large(0, "f");
+		free(large);
+		large = calloc(1, 40 + size);
+		memcpy(large, b.data, 40 + 56);
+		memcpy(large + 40 + 4, &size, 4);
+		memcpy(large + 40 + 56, name, n);
+		large_size = 40 + size;
+		parse_large();
+		check_counts(n > FW_MAX_NAME, 0);
+		fw_jitdump_close(dump);
+		free(large);
+	}
+}
+END_TEST
+
+START_TEST(names_of_files_have_a_limit)
+{
+	static char name[FW_MAX_NAME + 2];
+	struct fw_str file;
+	uint32_t number;
+	for (size_t n = FW_MAX_NAME; n <= FW_MAX_NAME + 1; n++) {
+		memset(name, 'a', n);
+		header(1, 40, 0);
+		const size_t at = record(2, 0);
+		u64(0x1000);
+		u64(1);
+		line(0x1000, 1, name);
+		end_record(at);
+		load(100, 0x1000, 8, 1, "f");
+		parse_dump();
+		ck_assert_int_eq(fw_jit_code_line(check_code(0x1000, 100, "f"), 0x1000, &file,
+						  &number), n == FW_MAX_NAME);
+		fw_jitdump_close(dump);
+	}
+}
+END_TEST
+
+START_TEST(notes_have_a_limit)
+{
+	struct fw_profile_jit j;
+	fw_profile_jit_init(&j, NULL, NULL);
+	for (uint32_t i = 0; i < FW_MAX_JIT_NOTES + 3; i++)
+		ck_assert_ptr_null(fw_profile_jitdump(&j, i, "/nowhere/jit-5.dump"));
+	ck_assert_uint_eq(j.num_notes, FW_MAX_JIT_NOTES + 3);	// the rest are only counted
+	ck_assert_str_eq(j.notes[FW_MAX_JIT_NOTES - 1].message,
+			 "cannot open: No such file or directory");
+	fw_profile_jit_deinit(&j);
+}
+END_TEST
+
 START_TEST(torn_dump_gives_what_is_whole)
 {
 	b.swap = false;
@@ -682,21 +686,13 @@ END_TEST
 Suite *jit_suite(void)
 {
 	Suite *s = suite_create("jit");
-	TCase *t = tcase_create("perf map");
-	tcase_add_test(t, map_names_are_found);
-	tcase_add_test(t, last_of_several_names_counts);
-	tcase_add_test(t, bad_lines_cost_themselves);
-	tcase_add_test(t, text_that_is_no_map);
-	tcase_add_test(t, map_has_a_limit);
-	tcase_add_test(t, index_finds_what_a_search_from_end_to_end_finds);
-	tcase_add_test(t, index_has_a_limit);
-	suite_add_tcase(s, t);
-	t = tcase_create("files");
+	TCase *t = tcase_create("files");
 	tcase_add_checked_fixture(t, make_folder, remove_folder);
 	tcase_add_test(t, only_own_regular_files_are_read);
 	tcase_add_test(t, files_of_another_user_are_not_read);
 	tcase_add_test(t, maps_are_found);
 	tcase_add_test(t, dumps_are_found);
+	tcase_add_test(t, functions_of_a_dump_have_a_limit);
 	suite_add_tcase(s, t);
 	t = tcase_create("jitdump");
 	tcase_add_loop_test(t, code_is_there_from_its_time_on, 0, 2);
@@ -705,6 +701,10 @@ Suite *jit_suite(void)
 	tcase_add_loop_test(t, lines_with_a_name_that_is_no_text_are_not_used, 0, 3);
 	tcase_add_test(t, unwinding_information_gives_rows);
 	tcase_add_test(t, bad_records_cost_themselves);
+	tcase_add_test(t, looking_for_moved_code_has_a_limit);
+	tcase_add_test(t, names_of_a_dump_have_a_limit);
+	tcase_add_test(t, names_of_files_have_a_limit);
+	tcase_add_test(t, notes_have_a_limit);
 	tcase_add_test(t, torn_dump_gives_what_is_whole);
 	tcase_add_loop_test(t, bad_header, 0, sizeof(headers) / sizeof(headers[0]));
 	suite_add_tcase(s, t);
