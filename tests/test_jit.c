@@ -360,7 +360,7 @@ END_TEST
 // V8 leaves freed memory where the file of optimised code should be.
 START_TEST(lines_with_a_name_that_is_no_text_are_not_used)
 {
-	static const char *const names[] = { "\xf7\x97" "60", "a\nb", "\x7f" };
+	static const char *const names[] = { "\367\22760", "a\nb", "\x7f" };
 	b.swap = false;
 	header(1, 40, 0);
 	size_t at = record(2, 0);
