@@ -585,6 +585,38 @@ START_TEST(names_of_files_have_a_limit)
 }
 END_TEST
 
+START_TEST(lines_of_a_function_have_a_limit)
+{
+	enum { LINE = 17 };
+	struct fw_str file;
+	uint32_t number;
+	for (uint64_t n = FW_MAX_JIT_LINES; n <= FW_MAX_JIT_LINES + 1; n++) {
+		const uint32_t size = (uint32_t)(16 + 16 + n * LINE);
+		large = calloc(1, 40 + size + 1024);
+		header(1, 40, 0);
+		record(2, 0);
+		u64(0x1000);
+		u64(n);
+		memcpy(large, b.data, b.n);
+		memcpy(large + 40 + 4, &size, 4);
+		for (uint64_t i = 0; i < n; i++)	// line i + 1 of a file whose name is empty
+			memcpy(large + 72 + i * LINE, (uint64_t[]){ 0x1000 + i, i + 1 }, 16);
+		large_size = 40 + size;
+		b.n = 0;
+		load(100, 0x1000, 64, 1, "f");
+		append_large();
+		parse_large();
+		check_counts(n > FW_MAX_JIT_LINES, 0);
+		bool found = fw_jit_code_line(check_code(0x1000, 100, "f"), 0x1010, &file, &number);
+		ck_assert_int_eq(found, n == FW_MAX_JIT_LINES);
+		if (found)
+			ck_assert_uint_eq(number, 17);
+		fw_jitdump_close(dump);
+		free(large);
+	}
+}
+END_TEST
+
 START_TEST(notes_have_a_limit)
 {
 	struct fw_profile_jit j;
@@ -704,6 +736,7 @@ Suite *jit_suite(void)
 	tcase_add_test(t, looking_for_moved_code_has_a_limit);
 	tcase_add_test(t, names_of_a_dump_have_a_limit);
 	tcase_add_test(t, names_of_files_have_a_limit);
+	tcase_add_test(t, lines_of_a_function_have_a_limit);
 	tcase_add_test(t, notes_have_a_limit);
 	tcase_add_test(t, torn_dump_gives_what_is_whole);
 	tcase_add_loop_test(t, bad_header, 0, sizeof(headers) / sizeof(headers[0]));

@@ -73,6 +73,7 @@ enum {
 	FW_MAX_PERF_MAP = 4194304,	// functions of one perf-PID.map; a large server has 200,000
 	FW_MAX_JIT_CODE = 524287,	// loads and moves of code in one jitdump: 19 bits of a place
 	FW_MAX_JIT_UNWINDING = 65536,	// bytes of one function's; real ones have a hundred
+	FW_MAX_JIT_LINES = 65536,	// entries of one function's lines: each look-up passes them all
 	FW_MAX_MADE_STEPS = 16384,	// stretches of JIT code that one look-up may pass
 	FW_MAX_GAPS = 65536,		// times of losses that are remembered of a recording
 	FW_MAX_REPAIR_LINKS = 524288,	// callers that --repair knows, 72 bytes each

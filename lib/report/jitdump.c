@@ -115,7 +115,7 @@ static enum result on_lines(struct reader *r, const struct fw_bytes *b)
 	if (!fw_bytes_u64(b, ADDRESS, &p->lines_address) ||
 	    !fw_bytes_u64(b, COUNT, &p->num_lines) ||
 	    !fw_bytes_range(b, ENTRIES, b->size - ENTRIES, &p->lines) ||
-	    p->num_lines > p->lines.size / LEAST) {
+	    p->num_lines > p->lines.size / LEAST || p->num_lines > FW_MAX_JIT_LINES) {
 		p->have_lines = false;
 		return BAD;
 	}
