@@ -149,7 +149,8 @@ START_TEST(other_calls_of_the_same_functions_saved_other_registers)
 		stack[at] ^= 0x80;
 		sample.stack_size = 0x50;	// all of 6's frame but not what 5 returns to
 		// 8 at 0x1080 to 5 at 0x10b0; the words of 8 lie from 0x1068 on, in part not copied
-		check_cut("a8765", 0x1070, at < 8 || at >= 0x38 ? "4321" : "", at < 8 || at >= 0x38);
+		const bool same = at < 8 || at >= 0x38;
+		check_cut("a8765", 0x1070, same ? "4321" : "", same);
 	}
 	memset(stack, 0x11, sizeof(stack));
 	sample.stack_size = sizeof(stack);
@@ -328,7 +329,7 @@ static void deep(uint64_t sp, uint32_t count)
 
 START_TEST(callers_have_a_limit)
 {
-	whole("987654321", 0x1070);	// seven callers: those of all but the innermost and the outermost
+	whole("987654321", 0x1070);	// seven callers: not the outermost's
 	sample.tid = 2;
 	deep(0x10000, FW_MAX_REPAIR_LINKS - 7 + 2);
 	sample.tid = 1;

@@ -9,17 +9,18 @@
  * the call chain that the kernel recorded with the sample, or from an older sample of the
  * same thread that has passed through the sample's outermost frame.
  *
- * An older sample is believed where the FW_REPAIR_AGREE outermost frames are in it, with
- * equal stack pointers, return addresses and saved registers and in one row, and as long as a frame has had no
- * other caller in any sample of the thread so far: a recursive function runs at one stack
- * pointer with one return address on behalf of many. What is not of that thread, program
+ * An older sample is believed where the FW_REPAIR_AGREE outermost frames are in it in one row,
+ * with equal stack pointers, return addresses and saved registers, and as long as a frame has
+ * had no other caller in any sample of the thread so far: a recursive function runs at one
+ * stack pointer with one return address on behalf of many. What is not of that thread, program
  * (exec) or stretch of the recording (gaps) is never used, nor what a sample since then has
  * shown to be gone. A call chain is believed where it has just those walked frames that frame
- * records lead to, and as far as each frame has one by its unwind rules.
+ * records lead to, and as far as each frame has one by its unwind rules (x86, amd64).
  *
  * Samples are to come in the recording's order; those that are older than the thread's last
  * are left as they are. Memory: the last stack of each of FW_MAX_THREADS threads, and
- * FW_MAX_REPAIR_LINKS callers of all; past either all is forgotten and learnt anew. Not thread safe.
+ * FW_MAX_REPAIR_LINKS callers of all; past either all is forgotten and learnt anew. Not
+ * thread safe.
  */
 struct fw_repair;
 

@@ -280,6 +280,10 @@ static enum fw_code repair(struct fw_profile_worker *w, const struct fw_sample *
 	free(chain);
 	w->repaired += added != 0;
 	*cut = *cut && !complete;
+	if (w->result.frames.count > w->private->options.max_frames) {
+		w->result.frames.count = w->private->options.max_frames;
+		*cut = true;
+	}
 	return code;
 }
 
