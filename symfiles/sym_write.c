@@ -47,7 +47,7 @@ static void write_head(struct fw_sym_writer *w, const char *name)
 					   : "000000000000000000000000000000000");
 	fw_out_byte(out, ' ');
 	fw_sym_put_name(out, (struct fw_str){ image->name, strlen(image->name) }, name);
-	if (image->code_id.n) {
+	if (image->code_id.n >= FW_MIN_IDENT) {	// a shorter one no reader takes for an id
 		fw_out_lit(out, "INFO CODE_ID ");
 		put_upper(out, image->code_id.text);
 		fw_out_byte(out, '\n');

@@ -242,7 +242,8 @@ def check_own(r):
     text = r.out.read().decode("utf-8", "replace")
     if "it has no id" in text:
         return []
-    dropped = re.search(r"ignored or cut: \d+ (?!rule)", text)     # rules that no text has are "?"
+    # rules that no text has are "?"; functions overlap where DWARF says so
+    dropped = re.search(r"ignored or cut: \d+ (?!rule|overlap)", text)
     return [] if r.status == 0 and not dropped else ["of syms dump: " + text[-300:]]
 
 

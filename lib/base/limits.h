@@ -65,6 +65,7 @@ enum {
 	FW_MAX_MANGLED = 16384,		// bytes of a name that is demangled
 	FW_MAX_DEMANGLED = 65536,	// bytes that it may become
 	FW_MAX_RENAMED = 64,		// files of one library's stem in its folder that are looked at
+	FW_MIN_IDENT = 8,		// characters of a debug or code id in a text or a path
 	FW_MAX_IDENT = 64,		// characters of a debug or code id
 
 	// profiles

@@ -39,7 +39,7 @@ static bool all_zero(const char *s, size_t n)
 static bool usable(struct fw_ident *ret, struct fw_str text)
 {
 	*ret = (struct fw_ident){ 0 };
-	return text.n >= 8 && text.n <= FW_MAX_IDENT && all_hex(text);
+	return text.n >= FW_MIN_IDENT && text.n <= FW_MAX_IDENT && all_hex(text);
 }
 
 bool fw_ident_parse_debug(struct fw_ident *ret, struct fw_str text)
