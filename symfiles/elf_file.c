@@ -110,6 +110,26 @@ static void note_phdr(struct reader *r, const GElf_Phdr *ph)
 	}
 }
 
+/**
+ * Where the module begins: its lowest PT_LOAD, but none from which its code is out of reach.
+ * A kernel (vmlinux) has its per-CPU data linked to 0 and its code 2 GiB below the top.
+ */
+static uint64_t lowest_load(Elf *elf, size_t count)
+{
+	uint64_t code = UINT64_MAX, lowest = UINT64_MAX;
+	GElf_Phdr ph;
+	for (size_t i = 0; i < count; i++)
+		if (gelf_getphdr(elf, (int)i, &ph) != NULL && ph.p_type == PT_LOAD &&
+		    ph.p_flags & PF_X && ph.p_vaddr < code)
+			code = ph.p_vaddr;
+	for (size_t i = 0; i < count; i++)
+		if (gelf_getphdr(elf, (int)i, &ph) != NULL && ph.p_type == PT_LOAD &&
+		    ph.p_vaddr < lowest &&
+		    (code == UINT64_MAX || ph.p_vaddr > code || code - ph.p_vaddr <= UINT32_MAX))
+			lowest = ph.p_vaddr;
+	return lowest;
+}
+
 static bool read_segments(struct reader *r)
 {
 	size_t count = 0;
@@ -118,19 +138,15 @@ static bool read_segments(struct reader *r)
 		count = 0;
 	if (count > FW_MAX_ELF_HEADERS)
 		count = FW_MAX_ELF_HEADERS;
-	uint64_t lowest = UINT64_MAX;
-	for (size_t i = 0; i < count; i++) {
-		if (gelf_getphdr(r->elf, (int)i, &ph) == NULL)
-			continue;
-		if (ph.p_type == PT_LOAD && ph.p_vaddr < lowest)
-			lowest = ph.p_vaddr;
-		note_phdr(r, &ph);
-	}
+	for (size_t i = 0; i < count; i++)
+		if (gelf_getphdr(r->elf, (int)i, &ph) != NULL)
+			note_phdr(r, &ph);
+	const uint64_t lowest = lowest_load(r->elf, count);
 	r->self->has_base = lowest != UINT64_MAX;
 	r->self->base = lowest == UINT64_MAX ? 0 : lowest & ~(uint64_t)(PAGE - 1);
 	for (size_t i = 0; i < count; i++) {
 		if (gelf_getphdr(r->elf, (int)i, &ph) != NULL && ph.p_type == PT_LOAD &&
-		    !add_load(r, &ph))
+		    ph.p_vaddr >= lowest && !add_load(r, &ph))
 			return false;
 	}
 	return true;

@@ -16,7 +16,7 @@
 #include "symfiles/elf_internal.h"
 
 // Goes into the cache's key: to be raised when the same files compile to something else.
-enum { COMPILER_VERSION = 2 };
+enum { COMPILER_VERSION = 3 };
 
 struct path { char s[PATH_MAX]; };
 
