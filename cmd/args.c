@@ -214,6 +214,12 @@ static bool take_value(struct fw_args *args, const struct fw_opt *opt, const cha
 	}
 	if (!ok)
 		return bad_value(args->command, opt, text);
+	if (opt->once && args->value[opt->id].set &&
+	    strcmp(args->value[opt->id].text, text) != 0) {
+		fw_usage(label(args->command), "takes one --%s, but got '%.200s' and '%.200s'",
+			 opt->name, args->value[opt->id].text, text);
+		return false;
+	}
 	if (opt->repeats && !fw_vec_push(&args->symbols, text)) {
 		fw_complain(NULL, &(struct fw_error){ FW_NO_MEMORY, .message = "out of memory" });
 		return false;

@@ -13,10 +13,10 @@ enum { EVERY = (1 << FW_COMMAND_COUNT) - 1 };
 
 const struct fw_opt fw_opts[FW_OPT_COUNT] = {
 	[FW_OPT_EXE] = { FW_OPT_EXE, 'e', "exe", "FILE", FW_TYPE_TEXT,
-		FW_COMPLETE_FILES, .commands = ON(ADDR),
+		FW_COMPLETE_FILES, .once = true, .commands = ON(ADDR),
 		.help = "the ELF or symbol file that the addresses are of" },
 	[FW_OPT_PROGRAM] = { FW_OPT_PROGRAM, 'e', "exe", "FILE", FW_TYPE_TEXT,
-		FW_COMPLETE_FILES, .commands = ON(STACK),
+		FW_COMPLETE_FILES, .once = true, .commands = ON(STACK),
 		.help = "the program that crashed, wherever it lies; used if its id\n"
 			"is the capture's, or if the capture has none for its program" },
 	[FW_OPT_SYMBOLS] = { FW_OPT_SYMBOLS, 's', "symbols", "PATH", FW_TYPE_TEXT,

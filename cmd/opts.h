@@ -97,6 +97,7 @@ struct fw_opt {
 	const char *words;		// separated by blanks: choices, or words to offer
 	uint64_t min, max;
 	bool repeats;			// values collect in fw_args.symbols
+	bool once;			// a second, other value is a mistake; else the last counts
 	unsigned commands;		// bit per enum fw_command_id
 	const char *help;		// lines separated by \n
 };
