@@ -130,7 +130,7 @@ bashcompdir ?= $(datadir)/bash-completion/completions
 zshcompdir ?= $(datadir)/zsh/site-functions
 fishcompdir ?= $(datadir)/fish/vendor_completions.d
 INSTALLED = $(bindir)/framewalk $(mandir)/man1/framewalk.1 $(datadir)/framewalk/framewalk.schema.json \
-	$(datadir)/framewalk/framewalk-samples.schema.json \
+	$(datadir)/framewalk/framewalk-samples.schema.json $(datadir)/framewalk/framewalk-symbols.schema.json \
 	$(libexecdir)/framewalk/addr2line $(libexecdir)/framewalk/llvm-symbolizer \
 	$(bashcompdir)/framewalk $(zshcompdir)/_framewalk $(fishcompdir)/framewalk.fish
 
@@ -145,6 +145,7 @@ install: all ## program, man page, completions and schema: prefix=/usr/local DES
 	install -m 644 $(O)/framewalk.1 $(DESTDIR)$(mandir)/man1/framewalk.1
 	install -m 644 cmd/framewalk.schema.json $(DESTDIR)$(datadir)/framewalk/framewalk.schema.json
 	install -m 644 cmd/framewalk-samples.schema.json $(DESTDIR)$(datadir)/framewalk/framewalk-samples.schema.json
+	install -m 644 cmd/framewalk-symbols.schema.json $(DESTDIR)$(datadir)/framewalk/framewalk-symbols.schema.json
 	for s in bash zsh fish; do $(RUN_FRAMEWALK) completion $$s > $(O)/completion.$$s || exit 1; done
 	install -m 644 $(O)/completion.bash $(DESTDIR)$(bashcompdir)/framewalk
 	install -m 644 $(O)/completion.zsh $(DESTDIR)$(zshcompdir)/_framewalk

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Check JSON output against cmd/framewalk.schema.json or framewalk-samples.schema.json.
+"""Check JSON output against one of cmd/*.schema.json.
 
 usage: check_schema.py [--mutate] SCHEMA FILE...
 
@@ -68,6 +68,9 @@ class Checker:
             return document['kind']
         if 'sample' in self.schema['$defs']:
             return 'sample'
+        if 'symbol_files' in self.schema['$defs']:
+            return next((k for k in ('addresses', 'symbol_files') if k in document and
+                         'status' in document), 'address')
         return 'report' if 'schema_version' in document else 'summary'
 
     def resolve(self, schema, value):
