@@ -26,6 +26,9 @@ addr2line (binutils 2.40), names, inlined calls, files and lines:
                   calls that have ranges. What it has stands in our chain, in that order; and the
                   whole chain is llvm-addr2line's, which is asked at the same addresses.
   line 0          A compiler's "no line"; some print 0, some "?".
+  no line         Where no line program has the address it gives the file that the symbol table
+                  names, which may be an empty one (clang's __clang_call_terminate), without a
+                  line; ours has none.
   no function     Ours is wrong: a symbol that no DIE stands for (gcc's thunks) has no line yet.
 
 eu-addr2line (elfutils 0.188): the plain name of what has no linkage name, as above.
@@ -185,6 +188,9 @@ class Answers:
                 return None
             reasons |= name
             if x == y:
+                continue
+            if len(a) == 1 and x == (None, None) and y[1] is None:
+                reasons.add("no line")
                 continue
             if k > 0 or x[1] != y[1] or witness is None or places(witness)[0] != x:
                 return None
