@@ -1,7 +1,6 @@
 #include "lib/report/jitdump.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/file.h"
@@ -233,12 +232,7 @@ enum fw_code fw_jitdump_open(const char *path, bool owned, struct fw_jitdump **r
 			     struct fw_error *err)
 {
 	struct fw_file file;
-	int fd;
-	enum fw_code code = fw_made_open(path, owned, &fd, err);
-	if (code != FW_OK)
-		return code;
-	code = fw_file_open_fd(&file, fd, FW_MAX_JIT_FILE, err);
-	close(fd);
+	enum fw_code code = fw_made_open(path, owned, &file, err);
 	if (code != FW_OK)
 		return code;
 	struct fw_jitdump *d = fw_alloc_should_fail() ? NULL : calloc(1, sizeof(*d));

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "lib/base/arena.h"
-#include "lib/base/file.h"
 #include "lib/base/limits.h"
 #include "lib/report/made_index.h"
 
@@ -21,25 +20,24 @@ struct fw_perf_map {
 	uint32_t skipped;
 };
 
-enum fw_code fw_made_open(const char *path, bool owned, int *ret_fd, struct fw_error *err)
+enum fw_code fw_made_open(const char *path, bool owned, struct fw_file *ret, struct fw_error *err)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | (owned ? O_NOFOLLOW : 0));
+	enum fw_code code;
 	if (fd < 0 && owned && errno == ELOOP)
 		return fw_fail(err, FW_UNSUPPORTED, NULL, "it is a link and was not followed");
 	if (fd < 0)
 		return fw_fail_errno(err, NULL, "cannot open");
-	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return fw_fail(err, FW_UNSUPPORTED, NULL, "it is no regular file");
-	}
-	if (owned && st.st_uid != 0 && st.st_uid != geteuid()) {
-		close(fd);
-		return fw_fail(err, FW_UNSUPPORTED, NULL,
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		code = fw_fail(err, FW_UNSUPPORTED, NULL, "it is no regular file");
+	else if (owned && st.st_uid != 0 && st.st_uid != geteuid())
+		code = fw_fail(err, FW_UNSUPPORTED, NULL,
 			       "it belongs to another user and was not read; --jit takes it");
-	}
-	*ret_fd = fd;
-	return FW_OK;
+	else
+		code = fw_file_open_fd(ret, fd, FW_MAX_JIT_FILE, err);
+	close(fd);
+	return code;
 }
 
 static void skip_0x(struct fw_text *t)
@@ -121,12 +119,7 @@ enum fw_code fw_perf_map_open(const char *path, bool owned, struct fw_perf_map *
 			      struct fw_error *err)
 {
 	struct fw_file file;
-	int fd;
-	enum fw_code code = fw_made_open(path, owned, &fd, err);
-	if (code != FW_OK)
-		return code;
-	code = fw_file_open_fd(&file, fd, FW_MAX_JIT_FILE, err);
-	close(fd);
+	enum fw_code code = fw_made_open(path, owned, &file, err);
 	if (code != FW_OK)
 		return code;
 	struct fw_perf_map *m = fw_alloc_should_fail() ? NULL : calloc(1, sizeof(*m));

@@ -2,6 +2,7 @@
 #define FW_REPORT_PERF_MAP_H
 
 #include "lib/base/error.h"
+#include "lib/base/file.h"
 #include "lib/base/text.h"
 
 /**
@@ -30,10 +31,10 @@ bool fw_perf_map_find(const struct fw_perf_map *m, uint64_t address, struct fw_s
 uint32_t fw_perf_map_skipped(const struct fw_perf_map *m);
 
 /**
- * Open @p path for reading. @p owned: as fw_perf_map_open() says; the descriptor's file is
- * the one that was looked at.
+ * Read the file of a JIT at @p path, at most FW_MAX_JIT_FILE unpacked. @p owned: as
+ * fw_perf_map_open() says; what is read is the file that was looked at. Errors as there.
  */
-FW_MUST_CHECK enum fw_code fw_made_open(const char *path, bool owned, int *ret_fd,
+FW_MUST_CHECK enum fw_code fw_made_open(const char *path, bool owned, struct fw_file *ret,
 					struct fw_error *err);
 
 #endif
