@@ -396,9 +396,8 @@ enum fw_code fw_repair_walk(struct fw_repair *r, const struct fw_repair_sample *
 		return FW_NO_MEMORY;
 	if (s->time < t->time)
 		return FW_OK;
-	if (t->pid != s->pid || t->space != s->space || has_gap(r, t->time, s->time)) {
-			t->frames.count = 0;
-	}
+	if (t->pid != s->pid || t->space != s->space || has_gap(r, t->time, s->time))
+		t->frames.count = 0;
 	t->pid = s->pid;
 	t->space = s->space;
 	t->time = s->time;
